@@ -164,7 +164,7 @@ def export(
     shift: Annotated[Literal["min"] | None, Option(help="Add the least number that makes no score negative.")] = None,
     absent: Annotated[Literal["missing", "zero"] | None, Option(help=ABSENT)] = None,
     requests: Annotated[Path | None, Option(help=REQUESTS)] = None,
-    index: Annotated[str, Option(help="Index, collection or schema in the requests.")] = "documents",
+    index: Annotated[str | None, Option(help="Index, collection or schema in the requests.")] = None,
     missing: options.MissingOption = None,
 ) -> None:
     """Write a model for Elasticsearch, OpenSearch, Solr or Vespa.
@@ -173,7 +173,11 @@ def export(
     features. The engine computes the same scores, in float32.
     elasticsearch is its plugin, elastic what it has itself.
     """
-    require_folder_of(output)
+    for path in filter(None, (output, requests)):
+        require_folder_of(path)
+    refuse_unused("--requests", index=None if requests else index)
+    if requests and requests.resolve() == output.resolve():
+        raise ValueError("--requests must be another file than --output")
     ranker, X = load_model(model), None
     like = features_of(ranker)
     names: Any = list(like) if isinstance(like, pd.DataFrame) else None
@@ -192,8 +196,9 @@ def export(
         from boostrank.serving.requests import requests as make_requests
 
         queries = names if isinstance(names, dict) else None
-        of_solr = {"name": store, "absent": absent if absent == "missing" else None} if format == "solr" else {}
-        makes: dict[str, Any] = {"model": name or output.stem, "index": index, "queries": queries, **of_solr}
+        is_missing = "isNullSameAsZero" in output.read_text("utf-8")
+        of_solr = {"name": store, "absent": "missing" if is_missing else None} if format == "solr" else {}
+        makes = set_options(model=name or output.stem, index=index, queries=queries, **of_solr)
         made = make_requests(format, names, **makes).items()
         write_lines(requests, [json.dumps({purpose: request._asdict() for purpose, request in made}, indent=2)])
     rows = "" if X is None else f" and on {X.shape[0]:,} rows"

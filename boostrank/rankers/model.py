@@ -443,6 +443,7 @@ class TrainedModel(BaseEstimator):
         """
         exporters = {entry.name: entry for entry in entry_points(group="boostrank.exports")}
         check_choice("format", format, sorted(exporters))
+        check_is_fitted(self, "booster_")
         if self.query_features_ is not None:
             raise ValueError(
                 f"a ranker with query_features cannot be exported to {format}: its features are relative to all "

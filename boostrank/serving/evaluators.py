@@ -151,7 +151,10 @@ def evaluate(
     >>> br.serving.evaluate("opensearch", trees, X, version="3.5").tolist()
     [0.25, -0.5, -0.5]
     """
-    return read_model(format, document, version).scores(features)
+    try:
+        return read_model(format, document, version).scores(features)
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ValueError(f"this is no document of {format}, or features are no columns: {error!r}") from error
 
 
 class EngineModel(NamedTuple):
@@ -285,7 +288,9 @@ def _require(valid: object, message: str) -> None:
 
 def _require_fields(name: str, node: Any, required: set[str], optional: Iterable[str] = ()) -> None:
     fields = set(node) if isinstance(node, Mapping) else set()
-    _require(required <= fields <= required.union(optional), f"{name} has the fields {', '.join(sorted(fields))}")
+    texts = [", ".join(sorted(names)) for names in (fields, required)]
+    is_valid = required <= fields <= required.union(optional)
+    _require(is_valid, f"{name} has the fields {texts[0]}; it must have {texts[1]}")
 
 
 def _column(columns: Mapping[str, Floats], name: str) -> Floats:

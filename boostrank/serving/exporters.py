@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice, refuse, warn
 from boostrank.inputs.files import write_lines
-from boostrank.inputs.frames import is_pandas
+from boostrank.inputs.frames import is_pandas, to_pandas
 from boostrank.serving.documents import SOLR_LARGEST, SOLR_ZERO, WRITERS, write_solr_wrapper
 from boostrank.serving.evaluators import CHANGES, FORMATS, EngineModel, read_model, read_version
 from boostrank.serving.forest import LARGEST, UNIT, ZERO, Forest, rows_at_splits
+from boostrank.serving.requests import feature_names
 
 #: Types in files of skops with rankers and bags of rankers, as its argument `trusted` takes them.
 TRUSTED_TYPES = [
@@ -134,11 +135,13 @@ def export(
     library, booster = ranker._library, ranker.booster_
     check_choice("format", format, FORMATS)
     reading = read_version(format, version)
-    of_model = getattr(ranker, "feature_names_in_", ())
-    features = of_model if features is None else features
-    names = _names_in_engine(features, ranker.n_features_in_)
+    names = feature_names("features", ranker if features is None else features, format)
+    if len(names) != ranker.n_features_in_:
+        refuse("features", names, f"{ranker.n_features_in_} names, one of each column of X")
     _check_texts(format, name=name, store=store, resource=resource)
-    if is_pandas(check) and not len(of_model) and set(names) <= set(check):
+    if format == "vespa" and Path(path).suffix != ".json":
+        refuse("path", str(path), "a path that ends with .json, the only models that Vespa reads as XGBoost's")
+    if is_pandas(check := to_pandas(check)) and not hasattr(ranker, "feature_names_in_") and set(names) <= set(check):
         check = check[names].to_numpy(np.float64, na_value=np.nan)
     # One row at least: what the engine would refuse is refused.
     X: Any = np.zeros((1, len(names))) if check is None else ranker._checked_features(check)
@@ -179,18 +182,6 @@ def _check_texts(engine: str, **texts: str | None) -> None:
             refuse(argument, text, rule)
 
 
-def _names_in_engine(features: Any, n_features: int) -> list[str]:
-    """Check the names of the features in the engine, which are empty if neither the user nor the model has any."""
-    names = [features] if isinstance(features, str) else list(features)
-    wrong = [text for i, text in enumerate(names) if not isinstance(text, str) or not text or text in names[:i]]
-    if wrong or len(names) != n_features:
-        fault = f"these are not: {wrong[:5]}" if wrong else f"got {len(names)}" if names else "the model has none"
-        raise ValueError(
-            f"features must be {n_features} different names in the engine, in the sequence of the columns of X; {fault}"
-        )
-    return names
-
-
 def _with_absent(forest: Forest, absent: str | None, engine: str, version: str | None) -> tuple[Forest, bool]:
     """The trees with the directions for absent features, and whether the engine follows them.
 
@@ -213,8 +204,8 @@ def _with_absent(forest: Forest, absent: str | None, engine: str, version: str |
         for versions, value in (spans if version is None else [(version, reads)])
         if not follows[value] or is_lost
     ]
-    trained = "was trained with missing values" if forest.knows_missing else "takes them for 0"
-    defaults = ', where their "defaultValue" is "NaN"' if engine == "solr" else ""
+    trained = "takes them for 0" if is_zero and not is_lost else "was trained with missing values"
+    defaults = ', with "defaultValue": "NaN" in its features' if engine == "solr" else ""
     text = (
         f"{engine} {' and '.join(others)}, but this model {trained}. Use {changes[-1].since} or newer{defaults}, or "
         "give every document a value of every feature"
@@ -281,7 +272,7 @@ def _check_scores(
     as_zero = f"takes numbers from {-SOLR_ZERO:.2g} to 1e-35 for 0, such as {{}} of {{!r}}: replace them by 0"
     # What a value may be, and the row with other values, for which the engine and the model agree if it is so.
     for fault, repaired in (
-        (f"holds {number} in float32, which has no {{}} of {{!r}}: train on float32", rounded),
+        (f"holds {number} in float32, which has no {{}} of {{!r}}: train on float32, and check on it", rounded),
         ("takes {} of {!r} for infinity: use smaller numbers", np.clip(row, -largest, largest)),
         (as_zero, np.where((np.abs(row) < SOLR_ZERO) & (engine == "solr"), 0, row)),
         ("or the model knows no missing values: {} of {!r}; see absent", np.where(np.isnan(row), 0, row)),

@@ -145,10 +145,8 @@ def rows_at_splits(tree: Tree, n_features: int) -> NDArray[np.float32]:
         if not isinstance(node, Split):
             continue
         # A threshold that stands for infinity has only missing values on its right.
-        below, at = (
-            np.nextafter(np.float32(node.threshold), -LARGEST),
-            np.nan if node.threshold >= LARGEST else node.threshold,
-        )
+        below = np.nextafter(np.float32(node.threshold), -LARGEST)
+        at = np.nan if node.threshold >= LARGEST else node.threshold
         values = (np.nan,) if np.isnan(at) else (below, at, np.nan)
         rows += [_with_value(ways[i], node.feature, value) for value in values]
         value = ways[i][node.feature]

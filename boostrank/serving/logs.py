@@ -14,7 +14,7 @@ import pandas as pd
 
 from boostrank.inputs.checks import check_choice, named_part, refuse
 from boostrank.inputs.frames import QID
-from boostrank.serving.requests import check_absent
+from boostrank.serving.requests import check_absent, feature_names
 
 # The documents in an answer; in a document its id, and the log of its features.
 _PLACES = {
@@ -25,6 +25,7 @@ _PLACES = {
 }
 # Solr's name and value of a feature. Names may have commas too.
 _PAIR = r"(.+?)=(-?(?:[0-9.]+(?:E-?[0-9]+)?|Infinity)|NaN)(?:,|$)"
+_ADVICE = "send the body of the request 'log' that boostrank.serving.requests makes"
 
 
 def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str | None = None) -> pd.DataFrame:  # noqa: A002
@@ -52,7 +53,7 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
     ------
     ValueError
         For an error in place of an answer, the answer of another engine, a document without logged features or with
-        those of two sets, and features that are not those of `names`.
+        those of two sets, features that are not those of `names`, and if no document has a value.
 
     Examples
     --------
@@ -68,7 +69,9 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
     """
     check_choice("format", format, _PLACES)
     check_absent(absent, format)
-    names, rows = list(getattr(names, "feature_names_in_", names)), {}
+    if not isinstance(answers, Mapping):
+        refuse("answers", answers, "a mapping of the ids of queries to the answers of the engine")
+    names, rows = feature_names("names", names, format), {}
     default = 0.0 if format == "solr" and absent is None else np.nan
     for qid, answer in answers.items():
         with named_part(f"the answer of {format} to the query {qid!r}"):
@@ -84,7 +87,10 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
                     )
                 rows[qid, document] = [features.get(name, default) for name in names]
     index = pd.MultiIndex.from_tuples(rows, names=[QID, "document"])
-    return pd.DataFrame(list(rows.values()), index, names, dtype=np.float32)
+    X = pd.DataFrame(list(rows.values()), index, names, dtype=np.float32)
+    if len(X) and X.isna().all(axis=None):
+        raise ValueError(f"no document has a value: {_ADVICE}")
+    return X
 
 
 def _logged(engine: str, answer: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
@@ -92,14 +98,14 @@ def _logged(engine: str, answer: Any) -> list[tuple[Any, list[tuple[str, float]]
     outer, inner, identifier, *place = _PLACES[engine]
     try:
         answer = json.loads(answer) if isinstance(answer, (str, bytes)) else answer
+        if engine == "vespa" and answer[outer].get("errors"):
+            raise ValueError("it has errors")
         # Vespa leaves out a list without documents, and Elastic the field of a document without features.
-        is_empty = engine == "vespa" and not answer[outer].keys() & {inner, "errors"}
-        hits = [{"matched_queries": {}} | hit for hit in ([] if is_empty else answer[outer][inner])]
+        hits = [{"matched_queries": {}} | hit for hit in ({"children": []} | answer[outer])[inner]]
         return [(hit[identifier], _pairs(reduce(getitem, place, hit))) for hit in hits]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         fault = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        advice = "send the body of the request 'log' that boostrank.serving.requests makes"
-        raise ValueError(f"{fault}; {advice}, and give the whole answer; got {str(answer)[:300]}") from error
+        raise ValueError(f"{fault}; {_ADVICE}, and give the whole answer; got {str(answer)[:300]}") from error
 
 
 def _pairs(log: Any) -> list[tuple[str, Any]]:

@@ -113,7 +113,8 @@ def requests(
     """
     check_count("window", window)
     _check_name("model", model, format)
-    features = feature_set(format, getattr(names, "feature_names_in_", names), **settings)
+    _check_name("index", index, format)
+    features = feature_set(format, names, **settings)
     found = (_INFORMATION if format == "solr" else _PARAMETERS).findall(features)
     values = {**{key: key for key in ("keywords", *found)}, **(parameters or {})}
     make: Any = {"solr": _of_solr, "vespa": _of_vespa, "elastic": _of_elastic}.get(format, _of_plugin)
@@ -122,7 +123,7 @@ def requests(
 
 def feature_set(
     format: str,  # noqa: A002
-    names: Sequence[str],
+    names: Any,
     *,
     name: str | None = None,
     queries: Mapping[str, Any] | None = None,
@@ -138,8 +139,8 @@ def feature_set(
     Parameters
     ----------
     format : {"elasticsearch", "opensearch", "elastic", "solr", "vespa"}
-    names : sequence of str
-        Names of the features in the engine, such as ``ranker.feature_names_in_``, in the sequence of the columns of X.
+    names : sequence of str or ranker
+        Names of the features in the engine, in the sequence of the columns of X; or a fitted ranker that knows them.
     name : str, optional
         The name of the set, which is Solr's feature store or Vespa's rank profile. By default "features"; with Solr
         "_DEFAULT_", where models without a store look for their features.
@@ -201,12 +202,7 @@ def feature_set(
     """
     check_choice("format", format, FORMATS)
     queries = dict(queries or {})
-    names = [names] if isinstance(names, str) else [str(feature) for feature in names]
-    # Without quotes in a rank profile, only such names are read as one name.
-    is_valid = is_vespa_name if format == "vespa" else bool
-    faults = [feature for i, feature in enumerate(names) if feature in names[:i] or not is_valid(feature)]
-    if faults or not names:
-        refuse("names", faults or names, f"different names of features, as {format} takes them")
+    names = feature_names("names", names, format)
     # What Vespa has itself, or has arguments or an output, is a rank feature of Vespa, and no function of the profile.
     own = [key for key in names if format == "vespa" and (not key.isidentifier() or key in _VESPA_FEATURES)]
     requested = [feature for feature in names if feature not in own]
@@ -229,6 +225,19 @@ def feature_set(
         features = [_plugin_feature(key, queries.get(key, {"match": {key: "{{keywords}}"}})) for key in names]
         document = {"featureset": {"name": name or "features", "features": features}}
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def feature_names(argument: str, names: Any, engine: str) -> list[str]:
+    """The names of features as texts, from one or several names, or from a ranker; ValueError for those without use."""
+    given = getattr(names, "feature_names_in_", () if hasattr(names, "fit") else names)
+    texts = [given] if isinstance(given, str) else [str(feature) for feature in given]
+    # Without quotes in a rank profile, only such names are read as one name.
+    is_valid = is_vespa_name if engine == "vespa" else bool
+    faults = [feature for i, feature in enumerate(texts) if feature in texts[:i] or not is_valid(feature)]
+    if faults or not texts:
+        got = "" if faults else "none"
+        refuse(argument, faults, f"different names of the features, as {engine} takes them", got=got)
+    return texts
 
 
 def _plugin_feature(name: str, query: Any) -> dict[str, Any]:

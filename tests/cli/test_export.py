@@ -41,6 +41,15 @@ def test_solr_has_a_name_and_a_store(run, data, tmp_path):
     options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first", "--resource", "models/first.json"]
     options += ["--requests", tmp_path / "requests.json", "--index", "shop"]
     run("export", tmp_path / "model.txt", "--format", "solr", *options, "--output", file)
+    with_nan = np.where(data[0] > 1, np.nan, data[0])
+    br.LightGBMRanker(**SETTINGS).fit(with_nan, *data[1:]).save_model(tmp_path / "nan.txt")
+    of_nan = ["--features", ",".join(NAMES), "--version", "9.2", "--requests", tmp_path / "nan.json"]
+    run("export", tmp_path / "nan.txt", "--format", "solr", *of_nan, "--output", tmp_path / "n.json")
+    defaults = {
+        body["params"].get("defaultValue")
+        for body in json.loads((tmp_path / "nan.json").read_text())["features"]["body"]
+    }
+    assert defaults == {"NaN"}
     made = json.loads((tmp_path / "requests.json").read_text())
     assert (made["upload"]["method"], made["upload"]["path"]) == ("PUT", "/solr/shop/schema/model-store")
     assert "store='shoes'" in made["log"]["body"]["fields"][1]

@@ -65,6 +65,8 @@ def test_help_has_all_options_on_a_screen(run, command):
         ("compare FOLDER --folds 3", "--folds needs a file, or no path: a folder has its own folds"),
         ("compare --rounds 3", "--rounds needs --objectives: it would have no effect"),
         ("compare --rankers LGBMranker", "a name of --rankers must be one of LGBMRanker, XGBRanker, "),
+        ("export DATA --format solr --output TMP/o --index shop", "--index needs --requests"),
+        ("export DATA --format solr --output TMP/o --requests TMP/o", "--requests must be another file than --output"),
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
         ("evaluate d[x][red]y[/].txt TMP/scores", "error: d[x][red]y[/].txt: No such file or directory"),
         ("evaluate DATA TMP/one_score", "y_score has 1"),

@@ -163,7 +163,7 @@ def test_scores_of_elastic_are_those_of_a_slow_walk(seed):
         ("opensearch", [STUMP | {"depth": "0"}], "node 0 must have"),
         ("vespa", [STUMP | {"split": "pprice"}], "needs the feature 'pprice'"),
         ("solr", solr_document([SOLR_STUMP | {"threshold": 2.0}]), "threshold must not be 2.0"),
-        ("solr", solr_document([{"feature": "price"}]), "a split has the fields feature"),
+        ("solr", solr_document([{"feature": "price"}]), "a split has the fields feature; it must have feature, left, "),
         ("solr", solr_document([SOLR_STUMP | {"right": {"value": "8", "left": {}}}]), "a leaf has the fields left, v"),
         ("solr", solr_document([SOLR_STUMP | {"feature": "pprice"}]), "a tree with 'pprice' counts 0"),
         ("solr", solr_document([SOLR_STUMP], isNullSameAsZero=False), "a split has the fields feature, left, right"),
@@ -174,6 +174,7 @@ def test_scores_of_elastic_are_those_of_a_slow_walk(seed):
         ("solr", solr_document([]) | {"features": [{"name": "price", "norm": NO_NORM}]}, "std must be above 0; got 0"),
         ("opensearch", [leaf(True)], "leaf must not be True"),
         ("elastic", elastic_document([]), "there must be a tree"),
+        ("elastic", ELASTIC | {"definition": {}}, r"this is no document of elastic, .* KeyError\('trained_model'\)"),
         ("elastic", elastic_document([STUMP], input={"field_names": NAMES}), "the document has the fields .*input"),
         ("elastic", ELASTIC | {"inference_config": {"regression": {}}}, "inference_config has the fields regression"),
         (

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.exceptions import NotFittedError
 
 import boostrank as br
 from boostrank.serving import evaluate
@@ -63,10 +64,9 @@ def test_names(engine, ranker_class, rankers, data, path):
     ("settings", "message"),
     [
         ({"format": "slor"}, r"format must be one of .*did you mean 'solr'"),
-        ({"features": None}, r"features must be 5 different names .*; the model has none"),
-        ({"features": NAMES[:4]}, "features must be 5 different names .*; got 4"),
-        ({"features": [*NAMES[:4], "age"]}, r"these are not: \['age'\]"),
-        ({"features": [*NAMES[:4], 5]}, r"these are not: \[5\]"),
+        ({"features": None}, "features must be different names of the features, as elasticsearch takes them; got none"),
+        ({"features": NAMES[:4]}, r"features must be 5 names, one of each column of X; got \['price', "),
+        ({"features": [*NAMES[:4], "age"]}, r"features must be different names .*; got \['age'\]"),
         ({"format": "vespa", "features": ["a-b", *NAMES[1:]]}, "'a-b'"),
         ({"format": "vespa", "name": "shop"}, "name must be left out: vespa takes none; got 'shop'"),
         ({"store": "shoes"}, "store must be left out: elasticsearch takes none; got 'shoes'"),
@@ -76,17 +76,21 @@ def test_names(engine, ranker_class, rankers, data, path):
         ({"name": "a/b"}, "name must be a text without '/', .*'a/b'"),
         ({"format": "elastic", "name": "Shop"}, "model_id, the name, must have at most 64 characters: a-z"),
         ({"absent": "nan"}, "absent must be one of missing, zero"),
+        ({"format": "opensearch", "version": "3.3", "absent": "zero"}, "right at every split, but this model takes"),
+        ({"path": "shop.txt", "format": "vespa"}, "path must be a path that ends with .json, .*; got 'shop.txt'"),
         ({"shift": 0.5}, "shift must be one of min; got 0.5"),
     ],
 )
 def test_settings_without_a_meaning(settings, message, rankers, path):
     with pytest.raises(ValueError, match=message):
-        rankers[br.LightGBMRanker].export(path, **{"format": "elasticsearch", "features": NAMES, **settings})
+        rankers[br.LightGBMRanker].export(**{"path": path, "format": "elasticsearch", "features": NAMES, **settings})
     assert not path.exists()
 
 
 def test_without_treelite(rankers, path, monkeypatch):
     monkeypatch.setitem(sys.modules, "treelite", None)
+    with pytest.raises(NotFittedError):
+        br.XGBoostRanker().export(path, "solr")
     with pytest.raises(ImportError, match="pip install treelite"):
         rankers[br.XGBoostRanker].export(path, "solr", features=NAMES)
 

@@ -6,6 +6,7 @@ import re
 import pytest
 from cases import for_each
 
+import boostrank as br
 from boostrank.serving import feature_set, requests
 
 HOSTILE = ['quo"te', "back\\slash", "ünïcode 特", "closeness(field,embedding)", "{{x}}"]
@@ -59,6 +60,7 @@ def test_solr_gets_a_store_and_classes():
         ),
         ("vespa", ['bm25("a\n")'], {}, "as vespa takes them"),
         ("solr", ["price"], {"name": "a/b"}, "name must be a text without '/'"),
+        ("solr", br.LightGBMRanker(), {}, "names must be different names of the features, .*; got none"),
         ("vespa", ["price"], {"absent": "missing"}, "absent must be None, or 'missing' for Solr"),
         ("solr", ["price"], {"absent": "zero"}, "got 'zero' for solr"),
     ],
@@ -115,3 +117,5 @@ def test_vespa_gets_two_rank_profiles():
     assert profile.body.split() == f"rank-profile shop inherits features {{ {second} }}".split()
     with pytest.raises(ValueError, match="model must be another name than that of the rank profile"):
         requests("vespa", ["price"], model="features")
+    with pytest.raises(ValueError, match=r"index must be a text .*; got 'my shop'"):
+        requests("vespa", ["price"], index="my shop")
