@@ -85,7 +85,7 @@ def test_scores_are_those_of_predict(seeds, tmp_path):
             # Solr's thresholds around 0 do not separate these from 0.
             is_zero = (X > -(2**-43)) & (X < 1.01e-35) & (X != 0) & (engine == "solr")
             try:
-                ranker.export(tmp_path / "m", engine, features=NAMES, absent=absent, check=np.where(is_zero, 0, X))
+                ranker.export(tmp_path / "m.json", engine, features=NAMES, absent=absent, check=np.where(is_zero, 0, X))
             except ValueError as error:
                 # Solr cannot represent thresholds of very different sizes.
                 if engine != "solr" or "multiply this feature" not in str(error):
