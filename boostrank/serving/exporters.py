@@ -204,14 +204,14 @@ def _with_absent(forest: Forest, absent: str | None, engine: str, version: str |
         for versions, value in (spans if version is None else [(version, reads)])
         if not follows[value] or is_lost
     ]
-    trained = "takes them for 0" if is_zero and not is_lost else "was trained with missing values"
+    meaning = "0" if is_zero and not is_lost else "missing values"
     defaults = ', with "defaultValue": "NaN" in its features' if engine == "solr" else ""
     text = (
-        f"{engine} {' and '.join(others)}, but this model {trained}. Use {changes[-1].since} or newer{defaults}, or "
+        f"{engine} {' and '.join(others)}, but this model takes them for {meaning}. Use {changes[-1].since} or newer{defaults}, or "
         "give every document a value of every feature"
     )
     if absent is None and others:
-        warn(f"{text}. Give version if it is known, or absent to choose")
+        warn(text if version else f"{text}. Give version if it is known, or absent to choose")
     elif absent is None and forest.knows_missing is None and reads != "zero":
         warn(
             "the model does not show whether its training had missing values, and absent features count as 0: give "

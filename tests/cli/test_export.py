@@ -36,28 +36,21 @@ def test_models_names_and_the_check(run, folder, data, tmp_path):
 
 
 def test_solr_has_a_name_and_a_store(run, data, tmp_path):
-    file, ranker = tmp_path / "m.json", br.LightGBMRanker(**SETTINGS).fit(*data)
+    X = np.where(data[0] > 1, np.nan, data[0])
+    file, ranker = tmp_path / "m.json", br.LightGBMRanker(**SETTINGS).fit(X, *data[1:])
     ranker.save_model(tmp_path / "model.txt")
     options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first", "--resource", "models/first.json"]
-    options += ["--requests", tmp_path / "requests.json", "--index", "shop"]
+    options += ["--requests", tmp_path / "requests.json", "--index", "shop", "--version", "9.2"]
     run("export", tmp_path / "model.txt", "--format", "solr", *options, "--output", file)
-    with_nan = np.where(data[0] > 1, np.nan, data[0])
-    br.LightGBMRanker(**SETTINGS).fit(with_nan, *data[1:]).save_model(tmp_path / "nan.txt")
-    of_nan = ["--features", ",".join(NAMES), "--version", "9.2", "--requests", tmp_path / "nan.json"]
-    run("export", tmp_path / "nan.txt", "--format", "solr", *of_nan, "--output", tmp_path / "n.json")
-    defaults = {
-        body["params"].get("defaultValue")
-        for body in json.loads((tmp_path / "nan.json").read_text())["features"]["body"]
-    }
-    assert defaults == {"NaN"}
     made = json.loads((tmp_path / "requests.json").read_text())
     assert (made["upload"]["method"], made["upload"]["path"]) == ("PUT", "/solr/shop/schema/model-store")
+    assert {feature["params"]["defaultValue"] for feature in made["features"]["body"]} == {"NaN"}
     assert "store='shoes'" in made["log"]["body"]["fields"][1]
     assert "model='first'" in made["rank"]["body"]["params"]["rq"]
     document = json.loads(file.read_text())
     assert (document["name"], document["store"]) == ("first", "shoes")
-    found = evaluate("solr", document, dict(zip(NAMES, data[0].T, strict=True)))
-    np.testing.assert_allclose(found, ranker.predict(data[0]), atol=1e-5)
+    found = evaluate("solr", document, dict(zip(NAMES, X.T, strict=True)))
+    np.testing.assert_allclose(found, ranker.predict(X), atol=1e-5)
     wrapper = json.loads((tmp_path / "m.wrapper.json").read_text())
     assert wrapper["class"] == "org.apache.solr.ltr.model.DefaultWrapperModel"
     assert (wrapper["name"], wrapper["store"], wrapper["params"]) == (

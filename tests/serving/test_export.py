@@ -77,7 +77,7 @@ def test_names(engine, ranker_class, rankers, data, path):
         ({"format": "elastic", "name": "Shop"}, "model_id, the name, must have at most 64 characters: a-z"),
         ({"absent": "nan"}, "absent must be one of missing, zero"),
         ({"format": "opensearch", "version": "3.3", "absent": "zero"}, "right at every split, but this model takes"),
-        ({"path": "shop.txt", "format": "vespa"}, "path must be a path that ends with .json, .*; got 'shop.txt'"),
+        ({"path": "no/m.txt", "format": "vespa"}, "path must be a path that ends with .json, .*; got 'no/m.txt'"),
         ({"shift": 0.5}, "shift must be one of min; got 0.5"),
     ],
 )
@@ -158,7 +158,9 @@ def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
 def test_missing_values_without_a_version(engine, ranker_class, data, path):
     X, y, qid = data
     missing = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.float32(np.nan), X)
-    message = f"{engine} .* takes absent features for 0.* was trained with missing values. Use {VERSIONS[engine]}"
+    message = (
+        f"{engine} .* takes absent features for 0.* this model takes them for missing values. Use {VERSIONS[engine]}"
+    )
     silent = contextlib.nullcontext()
     with silent if engine in ("vespa", "elastic") else pytest.warns(UserWarning, match=message):
         ranker_class(**SETTINGS).fit(missing, y, qid).export(path, engine, features=NAMES, check=missing)

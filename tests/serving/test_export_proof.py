@@ -60,7 +60,7 @@ def test_the_version_decides_what_absent_features_count_as(engine, version, read
     trained, plain = (br.LightGBMRanker(**SETTINGS).fit(values, y, qid) for values in (with_missing, with_zeros))
     missing = with_missing if reads == "node" else with_zeros
     for ranker, expected, fits, training in (
-        (trained, trained.predict(missing), reads == "node", "was trained with missing values"),
+        (trained, trained.predict(missing), reads == "node", "takes them for missing values"),
         (plain, plain.predict(with_zeros), reads != "right", "takes them for 0"),
     ):
         with warns("" if fits else rf"{engine} {version} {READS[reads]}, but this model {training}. Use [389].\d+ or"):
