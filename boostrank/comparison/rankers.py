@@ -172,7 +172,7 @@ def compare(
     _check_test_labels(measures, drawn)
     for splitter in splitters[1:]:
         _check_test_labels(measures, _folds(X, y, qid, splitter, folds))
-    tables: list[pd.DataFrame] = []
+    tables: dict[tuple[int, int], pd.DataFrame] = {}
     label = ""
     with ProgressBar(len(rankers) * len(drawn) * len(seeds), progress, lambda: label, "trainings") as bar:
         for repetition, seed in enumerate(seeds):
@@ -182,27 +182,26 @@ def compare(
             jobs = [(name, ranker, fold) for fold in drawn for name, ranker in rankers.items()]
             if repeats is not None:
                 jobs = [_in_repetition(job, repetition * len(drawn) + i // len(rankers)) for i, job in enumerate(jobs)]
-            by_number: dict[int, pd.DataFrame] = {}
             with contextlib.closing(
                 run_trainings(jobs, n_jobs, None if results is None else Path(results))
             ) as finished:
                 for number, result, is_saved in finished:
                     name, _, fold = jobs[number]
-                    by_number[number] = _values(name, fold, measures, *result)
+                    tables[repetition, number] = _values(name, fold, measures, *result)
                     if is_saved:
                         bar.leave_out()
                     else:
                         label = f"{fold.name}: {name}"
                         bar.advance()
-            # The sequence is that of the arguments, and not that in which the trainings ended.
-            tables += [by_number[number] for number in range(len(jobs))]
             # Folds are copies of the rows: those of one repetition at a time are in memory.
             drawn, jobs = [], []
-    per_query = pd.concat(tables, ignore_index=True)
+    # The sequence is that of the arguments, and not that in which the trainings ended.
+    per_query = pd.concat([tables[key] for key in sorted(tables)], ignore_index=True)
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     if repeats is not None:
         per_query.insert(1, "repetition", 1 + np.arange(len(per_query)) * repeats // len(per_query))
-    settings |= {"random_state": str(random_state), "n_permutations": str(n_permutations), "versions": versions()}
+    tests = {"n_permutations": str(n_permutations)} if repeats is None else {"repeats": str(repeats)}
+    settings |= {"random_state": str(random_state), **tests, "versions": versions()}
     return Comparison(per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings)
 
 

@@ -81,6 +81,7 @@ def test_values_and_tests_are_those_of_a_hand_written_loop(tmp_path):
     assert "Means over 31 queries, " in note
     # Pictures and reports have a row for each query, with means over the repetitions.
     assert "of 31 queries" in report
+    assert "n_permutations" not in report
     of_queries = result.per_query.groupby(["ranker", "query"])["ndcg@10"].mean()
     differences = result.plot_queries("step").table.set_index("query")["difference"]
     np.testing.assert_allclose(differences.sort_index(), of_queries["step"] - of_queries["base"], atol=1e-12)
