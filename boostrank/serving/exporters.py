@@ -207,8 +207,8 @@ def _with_absent(forest: Forest, absent: str | None, engine: str, version: str |
     meaning = "0" if is_zero and not is_lost else "missing values"
     defaults = ', with "defaultValue": "NaN" in its features' if engine == "solr" else ""
     text = (
-        f"{engine} {' and '.join(others)}, but this model takes them for {meaning}. Use {changes[-1].since} or newer{defaults}, or "
-        "give every document a value of every feature"
+        f"{engine} {' and '.join(others)}, but this model takes them for {meaning}. Use {changes[-1].since} or "
+        f"newer{defaults}, or give every document a value of every feature"
     )
     if absent is None and others:
         warn(text if version else f"{text}. Give version if it is known, or absent to choose")

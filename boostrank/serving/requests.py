@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -230,7 +230,7 @@ def feature_set(
 def feature_names(argument: str, names: Any, engine: str) -> list[str]:
     """The names of features as texts, from one or several names, or from a ranker; ValueError for those without use."""
     given = getattr(names, "feature_names_in_", () if hasattr(names, "fit") else names)
-    texts = [given] if isinstance(given, str) else [str(feature) for feature in given]
+    texts = [given] if isinstance(given, str) else [*map(str, given if isinstance(given, Iterable) else ())]
     # Without quotes in a rank profile, only such names are read as one name.
     is_valid = is_vespa_name if engine == "vespa" else bool
     faults = [feature for i, feature in enumerate(texts) if feature in texts[:i] or not is_valid(feature)]

@@ -60,6 +60,7 @@ def test_solr_gets_a_store_and_classes():
         ),
         ("vespa", ['bm25("a\n")'], {}, "as vespa takes them"),
         ("solr", ["price"], {"name": "a/b"}, "name must be a text without '/'"),
+        ("solr", None, {}, "names must be different names of the features, .*; got none"),
         ("solr", br.LightGBMRanker(), {}, "names must be different names of the features, .*; got none"),
         ("vespa", ["price"], {"absent": "missing"}, "absent must be None, or 'missing' for Solr"),
         ("solr", ["price"], {"absent": "zero"}, "got 'zero' for solr"),
