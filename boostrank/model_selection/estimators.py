@@ -150,7 +150,7 @@ def needs_validation(estimator: Any) -> bool:
     """
     if isinstance(estimator, Pipeline):
         return needs_validation(estimator[-1])
-    ranker = accept_qid(estimator)
+    ranker = clone(accept_qid(estimator))
     parameters, takes = ranker.get_params(), inspect.signature(ranker.fit).parameters
     stops_early = any(parameters.get(name) for name in EARLY_STOPPING)
     may_use_them = stops_early or not ("early_stopping_rounds" in parameters or isinstance(ranker, NativeRanker))

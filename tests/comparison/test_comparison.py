@@ -67,6 +67,8 @@ def test_missing_validation_is_taken_from_training_queries(comparison, ended):
         br.compare(rankers, folds, baseline="c")
     with pytest.raises(TypeError, match=r"rankers must be a dict of one or more rankers by name, .* got \[Light"):
         br.compare([br.LightGBMRanker()], folds)
+    with pytest.raises(TypeError, match="provide an instance of scikit-learn estimator instead of a class"):
+        br.compare({"a": br.LightGBMRanker}, folds)
 
 
 def test_rows_are_compared_on_the_folds_of_cross_validate(comparison):
