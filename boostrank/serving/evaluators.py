@@ -288,9 +288,8 @@ def _require(valid: object, message: str) -> None:
 
 def _require_fields(name: str, node: Any, required: set[str], optional: Iterable[str] = ()) -> None:
     fields = set(node) if isinstance(node, Mapping) else set()
-    texts = [", ".join(sorted(names)) for names in (fields, required)]
-    is_valid = required <= fields <= required.union(optional)
-    _require(is_valid, f"{name} has the fields {texts[0]}; it must have {texts[1]}")
+    message = f"{name} has the fields {', '.join(sorted(fields))}; it must have {', '.join(sorted(required))}"
+    _require(required <= fields <= required.union(optional), message)
 
 
 def _column(columns: Mapping[str, Floats], name: str) -> Floats:

@@ -58,6 +58,8 @@ def test_names(engine, ranker_class, rankers, data, path):
         frame = pd.DataFrame(X, columns=[f"own {i}" for i in range(5)]).assign(qid=data[2])
         ranker_class(**SETTINGS).fit(frame, data[1]).export(path, engine, check=frame, version=VERSIONS[engine])
         np.testing.assert_allclose(scores(engine, path, X, list(frame)[:5]), ranker.predict(X), atol=1e-5)
+    check = pytest.importorskip("polars").DataFrame(X[:, ::-1], schema=names[::-1])
+    ranker.export(path, engine, features=names, check=check, version=VERSIONS[engine])
 
 
 @pytest.mark.parametrize(
