@@ -196,6 +196,7 @@ def export(
         from boostrank.serving.requests import requests as make_requests
 
         queries = names if isinstance(names, dict) else None
+        # If the model of Solr has directions for missing values, its features must not be 0 in their place.
         is_missing = "isNullSameAsZero" in output.read_text("utf-8")
         of_solr = {"name": store, "absent": "missing" if is_missing else None} if format == "solr" else {}
         makes = set_options(model=name or output.stem, index=index, queries=queries, **of_solr)
