@@ -25,6 +25,9 @@ from boostrank.serving.forest import Split, Tree
 FORMATS = ("elasticsearch", "opensearch", "elastic", "solr", "vespa")
 #: The package of the classes that documents of Solr name.
 SOLR = "org.apache.solr.ltr"
+#: Names of models of Elastic, as a pattern and in words.
+ELASTIC_NAME = "[a-z0-9]([a-z0-9_.-]{0,62}[a-z0-9])?"
+ELASTIC_NAME_FORM = "at most 64 characters: a-z and 0-9, between these also '_-.'"
 _SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "children"}
 _ELASTIC_SPLIT = {"decision_type", "threshold", "split_feature", "left_child", "right_child"}
 # Functions of Vespa's expressions, which are computed and not looked up if arguments follow.
@@ -320,8 +323,8 @@ def _elastic(document: Any, reading: Mapping[str, str]) -> EngineModel:
     """A model of Elastic's own learning to rank."""
     fields = {"inference_config", "definition"} | ({"input"} if reading["field_names"] == "needed" else set())
     _require_fields("the document", document, fields, {"model_id"})
-    is_name = re.fullmatch("[a-z0-9]([a-z0-9_.-]{0,62}[a-z0-9])?", document.get("model_id", "0"))
-    _require(is_name, "model_id, the name, must have at most 64 characters: a-z and 0-9, between these also '_-.'")
+    is_name = re.fullmatch(ELASTIC_NAME, document.get("model_id", "0"))
+    _require(is_name, f"model_id, the name, must have {ELASTIC_NAME_FORM}")
     _require_fields("inference_config", document["inference_config"], {"learning_to_rank"})
     extractors = document["inference_config"]["learning_to_rank"]["feature_extractors"]
     names = [extractor["query_extractor"]["feature_name"] for extractor in extractors]

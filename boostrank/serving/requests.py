@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from boostrank.inputs.checks import check_choice, check_count, did_you_mean, refuse
-from boostrank.serving.evaluators import FORMATS, SOLR, is_vespa_name
+from boostrank.serving.evaluators import ELASTIC_NAME, ELASTIC_NAME_FORM, FORMATS, SOLR, is_vespa_name
 
 # Parameters of a request, in Mustache's templates.
 _PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
@@ -113,6 +113,8 @@ def requests(
     """
     check_count("window", window)
     _check_name("model", model, format)
+    if format == "elastic" and not re.fullmatch(ELASTIC_NAME, model):
+        refuse("model", model, f"a text of {ELASTIC_NAME_FORM}")
     _check_name("index", index, format)
     features = feature_set(format, names, **settings)
     found = (_INFORMATION if format == "solr" else _PARAMETERS).findall(features)
