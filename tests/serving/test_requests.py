@@ -120,5 +120,5 @@ def test_vespa_gets_two_rank_profiles():
         requests("vespa", ["price"], model="features")
     with pytest.raises(ValueError, match=r"index must be a text .*; got 'my shop'"):
         requests("vespa", ["price"], index="my shop")
-    with pytest.raises(ValueError, match="model must be a text of at most 64 characters: a-z .*; got 'Shop'"):
+    with pytest.raises(ValueError, match=r"model must be a text of at most 64 characters: a-z .*; got 'Shop'"):
         requests("elastic", ["price"], model="Shop")
