@@ -119,7 +119,9 @@ def of_minimizers(n_problems):
             class_regrets(loss, normalize, n_distributions=n_problems, realizable=flag, random_state=SEED)
             for flag in (False, True)
         )
-        yield summary(name, "minimizer", found.regrets, unsolved=found.n_unsolved, realizable_mean=realizable.mean)
+        yield summary(
+            name, "minimizer", found.regrets, unsolved=found.n_unsolved, realizable_mean=realizable.regrets.mean()
+        )
 
 
 def exchanged(problem, scores):

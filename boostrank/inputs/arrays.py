@@ -156,8 +156,8 @@ def refuse_lazy(values: Any, name: str) -> None:
 def _without_loss(values: Any, name: str) -> Any:
     """A column or table of pyarrow or polars in a form that NumPy converts without another change than null to NaN.
 
-    NumPy itself gets some value for each null of a dictionary in several chunks, and drops null characters at the end
-    of texts of polars. Everything else is returned unchanged.
+    NumPy itself gets some value for each null of a dictionary in several chunks, drops null characters at the end of
+    texts of polars, and has no integers of 128 bits. Everything else is returned unchanged.
     """
     refuse_lazy(values, name)
     kind = type(values)
@@ -166,6 +166,8 @@ def _without_loss(values: Any, name: str) -> Any:
         return np.column_stack([as_array(column, name) for column in columns])
     if hasattr(kind, "combine_chunks"):
         return np.concatenate([np.asarray(chunk) for chunk in values.chunks or [values]])
+    if str(getattr(values, "dtype", "")) in ("Int128", "UInt128"):
+        return _list_as_array(values.to_list(), name)
     return values.to_numpy() if hasattr(kind, "to_physical") else values
 
 

@@ -21,6 +21,9 @@ ESTIMATOR_ADVICE = (
     "named 'qid'. If all rows belong to one query, pass qid=numpy.full(len(y), 'all')."
 )
 
+# Before its version 3, pandas merges texts that are equal up to a zero character, but not beside other objects.
+_NO_TEXT: Any = [None] if pd.__version__ < "3" else []
+
 
 @dataclass(frozen=True, eq=False)
 class Queries(Segments):
@@ -82,12 +85,12 @@ class Queries(Segments):
         try:
             starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
             first_ids = ids[starts].astype(object) if would_merge else ids[starts]
-            codes, different = pd.factorize(first_ids)
+            codes, different = pd.factorize(np.append(first_ids, _NO_TEXT) if first_ids.dtype == object else first_ids)
         except (TypeError, ValueError) as error:
             raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None
         if len(different) == len(starts):
             return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
-        row_codes = np.repeat(codes, np.diff(np.append(starts, len(ids))))
+        row_codes = np.repeat(codes[: len(starts)], np.diff(np.append(starts, len(ids))))
         indptr = np.concatenate([[0], np.cumsum(np.bincount(row_codes))]).astype(np.int64)
         permutation = np.argsort(row_codes, kind="stable")
         return cls(indptr, ids[permutation[indptr[:-1]]], permutation)

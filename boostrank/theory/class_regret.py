@@ -41,17 +41,12 @@ class ClassRegrets:
     regrets: Floats
     n_unsolved: int
 
-    @property
-    def mean(self) -> float:
-        """Mean of the regrets."""
-        return float(self.regrets.mean())
-
     def __repr__(self) -> str:
-        share, largest = (self.regrets > LARGE_REGRET).mean(), self.regrets.max()
+        mean, share, largest = self.regrets.mean(), (self.regrets > LARGE_REGRET).mean(), self.regrets.max()
         unsolved = f"\nno minimum was found for {self.n_unsolved} of these" if self.n_unsolved else ""
         return (
             f"class regret on {len(self.regrets)} random problems in which documents share scores:\n"
-            f"{self.mean:.4f} in the mean, above {LARGE_REGRET} on {share:.0%}, at most {largest:.4f}{unsolved}"
+            f"{mean:.4f} in the mean, above {LARGE_REGRET} on {share:.0%}, at most {largest:.4f}{unsolved}"
         )
 
 
@@ -102,7 +97,7 @@ def class_regrets(
     >>> br.theory.class_regrets("softmax")
     class regret on 150 random problems in which documents share scores:
     0.0086 in the mean, above 0.005 on 33%, at most 0.0710
-    >>> round(br.theory.class_regrets("softmax", realizable=True).mean, 4)
+    >>> print(br.theory.class_regrets("softmax", realizable=True).regrets.mean().round(4))
     0.0009
     """
     check_count("n_distributions", n_distributions)

@@ -130,19 +130,8 @@ class QueryDistribution:
     def expected_ndcg(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
         """Expected NDCG of the rankings by `scores`, which is in [0, 1]; ties are averaged.
 
-        Queries without a relevant document have the NDCG 0.
-
-        Parameters
-        ----------
-        scores : array-like, shape (n_kinds,)
-            Numbers or infinity, but not NaN.
-        dcg : DCG, optional
-            Gain, discount and cutoff; the default is ``DCG()``.
-
-        Raises
-        ------
-        ValueError
-            If `scores` does not have one number per kind.
+        Queries without a relevant document have the NDCG 0. Parameters and errors are those of
+        :meth:`LabelDistribution.expected_ndcg`, with a score for each kind.
         """
         values = check_document_scores(scores, self.n_kinds)
         return float(QueryBatch.of([self]).expected_ndcg(values[None], dcg)[0])

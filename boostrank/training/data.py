@@ -21,6 +21,8 @@ from boostrank.queries.queries import ESTIMATOR_ADVICE, Queries, find_qid, requi
 from boostrank.queries.weights import document_weights
 from boostrank.training.features import TrainingFeatures
 
+#: Numbers as ids that make one query of more documents may be weights, which LGBMRanker.fit takes in the place of qid.
+_MAX_NUMBERED = 1000
 #: A function of checked features, grouped by query, and the queries, which returns more features; or None.
 Expansion = Callable[[Any, Queries], Any] | None
 
@@ -69,7 +71,13 @@ def training_data(
     expand = None
     if query_features is not None:
         features.query_features, expand = query_features, partial(query_features.learn_and_expand, features)
-    return group_data(X, labels, ids, sample_weight, init_score, position, expand), features
+    data = group_data(X, labels, ids, sample_weight, init_score, position, expand)
+    queries, n_documents = data.queries, data.queries.n_documents
+    is_constant = queries.n_queries == 1 and n_documents > _MAX_NUMBERED and queries.ids.dtype.kind in "biuf"
+    if is_constant and group is None and np.size(qid) == n_documents:
+        advice = f". Weights are sample_weight=; if the rows are one query, give group=[{n_documents}] or a text as id"
+        refuse("qid", ids, "a query id for each row", advice, got=f"{ids[0]} in all of the {n_documents} rows")
+    return data, features
 
 
 def features_and_qid(

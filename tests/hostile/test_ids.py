@@ -52,6 +52,7 @@ DIFFERENT = [
         datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC),
         datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=1))),
     ],
+    ["a", "a\0"],
     ["\ud800", "\ud801"],
     [(1, 2), (1, 3), "12"],
     [("a", 1), ("a", "1"), ("a",)],
@@ -75,6 +76,8 @@ CONTAINERS = {
     "table-of-a-dictionary": lambda ids: pyarrow.table({"ids": pyarrow.array(ids).dictionary_encode()}),
     "scalars-of-arrow": lambda ids: list(pyarrow.array(ids)),
     "integers-above-int64": lambda ids: pyarrow.chunked_array([[2**63 + value for value in ids]], pyarrow.uint64()),
+    "integers-of-128-bits": lambda ids: polars.Series([2**90 + value for value in ids], dtype=polars.Int128),
+    "texts-of-polars": lambda ids: polars.Series(["a" + "\0" * value for value in ids]),
     "text-of-fixed-width": lambda ids: np.array(ids).astype("U9"),
 }
 MISSING = r"qid must not be missing; qid\[1\] is"

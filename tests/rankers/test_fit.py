@@ -77,6 +77,18 @@ def test_queries_that_are_unclear_are_errors(ranker_class, data, queries, messag
         small(ranker_class).fit(X, y, **queries)
 
 
+def test_numbers_that_make_one_query_of_many_documents_may_be_weights(ranker_class):
+    """The third argument of LGBMRanker.fit has weights, and equal ones would make one query."""
+    X, y, _ = br.make_ranking(n_queries=1, n_documents=1001, random_state=0)
+    for weights in (np.ones(1001), [1] * 1001):
+        with pytest.raises(ValueError, match=r"sample_weight=; if the rows are one query, give group=\[1001\]"):
+            small(ranker_class).fit(X, y, weights)
+    expected = small(ranker_class).fit(X, y, group=[1001]).predict(X)
+    for qid in ([1001], ["all"] * 1001):
+        np.testing.assert_array_equal(small(ranker_class).fit(X, y, qid).predict(X), expected)
+    small(ranker_class).fit(X[:1000], y[:1000], np.ones(1000))
+
+
 @pytest.mark.parametrize("kind", [pd.DataFrame, polars.DataFrame])
 def test_a_column_of_any_name_has_the_query_ids(ranker_class, data, kind):
     X, y, qid = data
