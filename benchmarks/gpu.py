@@ -131,30 +131,31 @@ def main():
             parser.error(f"CuPy cannot be imported ({error}): pip install 'cupy-cuda12x[ctk]'")
         if not cupy.cuda.is_available():
             parser.error("CuPy finds no GPU: use --device cpu to see that the script runs")
-        device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
+        name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
+        device = f"{name}, CuPy {cupy.__version__}"
     tables, smallest = [], min(arguments.documents)
-    for n_documents in arguments.documents:
-        data = make_data(n_documents, arguments.features)
-        tables.append(round_table(data, arguments.objectives, arguments))
-        if n_documents == smallest:
-            models = model_table(data, arguments.objectives, arguments)
     notes = [f"device: {device}; {arguments.features} features, {arguments.rounds} rounds, {arguments.turns} turns"]
     settings = {"seeds": "0", "notes": notes, "packages": packages}
-    publish(
-        pd.concat(tables),
-        "gpu_rounds",
-        arguments.output,
-        title=f"Milliseconds of a round of XGBoost, device {device}",
-        **settings,
-    )
-    publish(
-        models,
-        "gpu_models",
-        arguments.output,
-        title=f"NDCG@10 on {smallest:,} training documents after {arguments.rounds} rounds, device {device}",
-        formats={"largest_difference": ".2g"},
-        **settings,
-    )
+    for n_documents in sorted(arguments.documents):
+        data = make_data(n_documents, arguments.features)
+        tables.append(round_table(data, arguments.objectives, arguments))
+        # Published after each number of documents, because a larger one may not fit into the memory.
+        publish(
+            pd.concat(tables),
+            "gpu_rounds",
+            arguments.output,
+            title=f"Milliseconds of a round of XGBoost, device {device}",
+            **settings,
+        )
+        if n_documents == smallest:
+            publish(
+                model_table(data, arguments.objectives, arguments),
+                "gpu_models",
+                arguments.output,
+                title=f"NDCG@10 on {smallest:,} training documents after {arguments.rounds} rounds, device {device}",
+                formats={"largest_difference": ".2g"},
+                **settings,
+            )
 
 
 if __name__ == "__main__":
