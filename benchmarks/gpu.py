@@ -6,7 +6,8 @@ It needs one NVIDIA GPU and CuPy: pip install 'cupy-cuda12x[ctk]'. It runs too w
 
 Rounds: a callback takes the time between rounds. The table has the median over turns and rounds, the first two left
 out. The objective is computed by XGBoost (rank:ndcg), by CuPy on the GPU, or by the CPU, as without CuPy. Gradients are
-then copied to the GPU in every round.
+then copied to the GPU in every round. The trees are those of our defaults, which draw queries and features, or those of
+rank:ndcg, which do not.
 
 Models: NDCG@10 after all rounds with the least number of documents, of trees grown on the CPU, and of trees grown on
 the GPU with the loss computed by the CPU and by CuPy. `largest_difference` is the largest one of two scores of a
@@ -21,12 +22,17 @@ import numpy as np
 import pandas as pd
 import xgboost as xgb
 from reporting import make_parser, publish
-from workloads import N_DOCUMENTS, N_FEATURES, ragged_sizes
+from workloads import EQUAL_TREES, N_DOCUMENTS, N_FEATURES, ragged_sizes
 
 import boostrank as br
 from boostrank.surrogates import get_surrogate
 
-NATIVE, SURROGATES = "rank:ndcg", ("consistent-lambdarank", "softmax", "power", "centered-logistic", "logistic")
+NATIVE, SURROGATES = "rank:ndcg", ("ensemble", "consistent-lambdarank", "softmax", "power", "logistic")
+#: Parameters of the trees, by their name in the table.
+TREES = {
+    "default": {},
+    NATIVE: {"learning_rate": 0.3, "reg_lambda": 1.0, "colsample_bytree": 1.0, "max_depth": 6, **EQUAL_TREES},
+}
 N_WARM_UP = 2
 
 
@@ -65,11 +71,13 @@ def make_data(n_documents, n_features):
     return X, y, np.repeat(np.arange(len(sizes)), sizes)
 
 
-def fit(data, objective, computed_by, device, n_rounds):
+def fit(data, objective, trees, computed_by, device, n_rounds):
     """Train a ranker; returns it and the seconds of each round after the first ones."""
     X, y, qid = data
     times = RoundTimes()
     ranker = br.XGBoostRanker(objective, n_estimators=n_rounds, device=device, random_state=0)
+    if objective != NATIVE:
+        ranker.set_params(**TREES[trees])
     if computed_by == "CPU":
         with without_cupy():
             ranker.fit(X, y, qid, callbacks=[times])
@@ -80,21 +88,22 @@ def fit(data, objective, computed_by, device, n_rounds):
 
 def ways(objective, device):
     """Who can compute an objective."""
-    if objective == NATIVE:
-        return ["XGBoost"]
-    return ["CPU", "CuPy"] if device != "cpu" and get_surrogate(objective).takes_device_arrays else ["CPU"]
+    takes_device_arrays = objective != "ensemble" and get_surrogate(objective).takes_device_arrays
+    return ["CPU", "CuPy"] if device != "cpu" and takes_device_arrays else ["CPU"]
 
 
 def round_table(data, objectives, arguments):
     """Milliseconds of a round of each objective, and its ratio to that of rank:ndcg."""
-    calls = [(objective, way) for objective in (NATIVE, *objectives) for way in ways(objective, arguments.device)]
+    device = arguments.device
+    calls = [(NATIVE, NATIVE, "XGBoost")]
+    calls += [(objective, trees, way) for objective in objectives for trees in TREES for way in ways(objective, device)]
     seconds = {call: [] for call in calls}
     for turn in range(arguments.turns):
         for call in calls if turn % 2 == 0 else reversed(calls):
-            seconds[call].extend(fit(data, *call, arguments.device, arguments.rounds)[1])
+            seconds[call].extend(fit(data, *call, device, arguments.rounds)[1])
     table = pd.DataFrame(
         [(len(data[1]), *call, 1e3 * np.median(seconds[call])) for call in calls],
-        columns=["documents", "objective", "computed_by", "round_ms"],
+        columns=["documents", "objective", "trees", "computed_by", "round_ms"],
     )
     return table.assign(times_rank_ndcg=table["round_ms"] / table["round_ms"].iloc[0])
 
@@ -103,9 +112,9 @@ def model_table(data, objectives, arguments):
     """NDCG@10 of models of the CPU and of the GPU."""
     rows = []
     for objective in objectives:
-        rankers = {"cpu": fit(data, objective, "CPU", "cpu", arguments.rounds)[0]}
+        rankers = {"cpu": fit(data, objective, "default", "CPU", "cpu", arguments.rounds)[0]}
         for way in ways(objective, arguments.device):
-            rankers[way] = fit(data, objective, way, arguments.device, arguments.rounds)[0]
+            rankers[way] = fit(data, objective, "default", way, arguments.device, arguments.rounds)[0]
         scores = {name: ranker.predict(data[0]) for name, ranker in rankers.items()}
         ndcg = {f"ndcg_{name}": br.ndcg_score(data[1], s, data[2], k=10) for name, s in scores.items()}
         difference = np.abs(scores["CuPy"] - scores["CPU"]).max() if "CuPy" in scores else np.nan

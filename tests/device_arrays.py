@@ -80,7 +80,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, *_, **__):
         raise TypeError("an array of the device is converted to NumPy implicitly")
 
-    def __array_ufunc__(self, ufunc, method, *inputs, out=None, where=None, dtype=None):
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, dtype=None):
+        # CuPy's functions take no `where`.
         assert method == "__call__", f"{ufunc.__name__}.{method} does not exist in CuPy for all functions"
         signature = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),)}
         types = ufunc.resolve_dtypes((*map(_type, inputs), None), casting="same_kind", **signature)
@@ -88,11 +89,10 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         with np.errstate(all="ignore"):  # A GPU does not report operations that are invalid or overflow.
             result = _function(ufunc.__name__)(*arguments)
             if out is None:
-                assert where is None
                 return DeviceArray(result)
             (target,) = out
             result = xp.astype(result, target.array.dtype)
-        target.array[...] = result if where is None else xp.where(where.array, result, target.array)
+        target.array[...] = result
         return target
 
     def __array_function__(self, function, types, args, kwargs):

@@ -142,7 +142,8 @@ class Power(Surrogate):
         slope, curvature = convex_functions.continued_exp_derivatives(exponents)
         slope, curvature = slope * targets, curvature * (a * targets)
         mass, second = queries.sum(slope), queries.sum(curvature)
-        return slope, curvature, queries.repeat(np.divide(second, mass, out=np.zeros_like(mass), where=mass > 0))
+        # Where the mass is 0, the second sum is too.
+        return slope, curvature, queries.repeat(second / np.where(mass > 0, mass, 1.0))
 
     def minimizer(self, expected: Floats) -> Floats | None:
         with np.errstate(divide="ignore"):
