@@ -494,9 +494,7 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     clicks = "click" if "click" in frame else "clicks"
     frame = as_frame(frame, "the table", clicks, "qid", "document")
     for name in ("qid", "document"):
-        missing = frame[name].isna().to_numpy()
-        if missing.any():
-            raise ValueError(f"line {np.argmax(missing)} of the table has no {name}")
+        refuse_first(frame[name].isna().to_numpy(), f"line {{}} of the table has no {name}".format)
     if (qid is None) != (documents is None):
         raise ValueError("pass the ids of each row of X as qid= and documents=, or none of them")
     if qid is None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
-from boostrank.inputs.checks import check_choice, check_flag, check_settings
+from boostrank.inputs.checks import check_choice, check_flag, check_settings, refuse_first
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.names import measure_name, register
 from boostrank.queries.compiled import RankedMeasure, is_available
@@ -53,11 +53,9 @@ def fill_undefined(
     ValueError
         If a query is undefined and `empty` is ``"raise"``, or if all queries are left out.
     """
-    if empty == "raise" and undefined.any():
-        raise ValueError(
-            f"query {str(queries.ids[np.argmax(undefined)])!r} {reason}, so the metric is undefined for it; "
-            "choose empty='zero', 'one' or 'skip'"
-        )
+    if empty == "raise":
+        advice = "so the metric is undefined for it; choose empty='zero', 'one' or 'skip'"
+        refuse_first(undefined, lambda i: f"query {str(queries.ids[i])!r} {reason}, {advice}")
     filled = np.where(undefined, EMPTY[empty], values)
     if not weights[~np.isnan(filled)].any():
         raise ValueError("no query is left to average: the metric is undefined for each with a positive weight")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_array, as_floats, check_lengths
+from boostrank.inputs.checks import refuse_first
 from boostrank.queries.dcg import DCG, LevelCounts, count_levels
 from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries, require_qid
@@ -65,9 +66,7 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, one per document; got shape {array.shape}")
     floats = as_floats(array, name)
-    if not np.isfinite(floats).all():
-        bad = int(np.argmin(np.isfinite(floats)))
-        raise ValueError(f"{name} must be finite; {name}[{bad}] is {array[bad]}")
+    refuse_first(~np.isfinite(floats), lambda i: f"{name} must be finite; {name}[{i}] is {array[i]}")
     if array.dtype.kind in "iuO" or array.dtype.itemsize > floats.dtype.itemsize:
         with np.errstate(invalid="ignore"):
             is_exact = (floats.astype(array.dtype) == array).all()

@@ -213,26 +213,24 @@ class Segments:
             reach *= 2
         return product
 
-    def runs(self, values: NDArray[Any], *others: NDArray[Any]) -> Segments:
-        """Runs of consecutive rows of a segment with equal values in each of the arrays, all of shape (n_rows,)."""
-        is_first = self._is_first_of_run(values, *others)
+    def runs(self, values: NDArray[Any]) -> Segments:
+        """Runs of consecutive rows of a segment with equal values, shape (n_rows,)."""
+        is_first = self._is_first_of_run(values)
         if is_first.all():
             # No two rows are equal. This is the usual case, and faster than the search below.
             return Segments(np.arange(self.n_rows + 1))
         return Segments(np.append(np.flatnonzero(is_first), self.n_rows))
 
-    def sort(self, scores: Floats, tiebreak: NDArray[Any] | None = None, *, stable: bool = True) -> Ints:
+    def sort(self, scores: Floats, *, stable: bool = True) -> Ints:
         """Permutation that sorts the rows of each segment by decreasing score.
 
         Parameters
         ----------
         scores : ndarray, shape (n_rows,)
             They must not be NaN.
-        tiebreak : ndarray, shape (n_rows,), optional
-            Rows with equal scores are sorted by increasing `tiebreak`, and rows that are equal in this too by row
-            number.
         stable : bool, default True
-            If False and `tiebreak` is None, rows with equal scores are in an arbitrary sequence, and sorting is faster.
+            Rows with equal scores are sorted by row number; if False, they are in an arbitrary sequence, and sorting is
+            faster.
 
         Returns
         -------
@@ -241,9 +239,7 @@ class Segments:
         """
         result = np.empty(self.n_rows, dtype=np.int64)
         for block in self.blocks():
-            tiebreak_of_block = None if tiebreak is None else tiebreak[block.rows]
-            result[block.rows] = block.part._sort_block(scores[block.rows], tiebreak_of_block, stable)
-            result[block.rows] += block.rows.start
+            result[block.rows] = block.part._sort_block(scores[block.rows], stable) + block.rows.start
         return result
 
     def ranks(self, scores: Floats) -> Ints:
@@ -263,16 +259,14 @@ class Segments:
             self._blocks[n_rows] = blocks
         return self._blocks[n_rows]
 
-    def _is_first_of_run(self, values: NDArray[Any], *others: NDArray[Any]) -> Bools:
-        """Whether each row is the first of its segment, or differs from the row before it in one of the arrays."""
+    def _is_first_of_run(self, values: NDArray[Any]) -> Bools:
+        """Whether each row is the first of its segment, or differs from the row before it."""
         is_first = np.empty(self.n_rows, dtype=bool)
         np.not_equal(values[1:], values[:-1], out=is_first[1:])
-        for other in others:
-            is_first[1:] |= other[1:] != other[:-1]
         is_first[self.starts] = True
         return is_first
 
-    def _sort_block(self, scores: Floats, tiebreak: NDArray[Any] | None, stable: bool = True) -> Ints:
+    def _sort_block(self, scores: Floats, stable: bool) -> Ints:
         # All scores are sorted first, and the result is then sorted by segment, with a stable radix sort of small
         # integers. This is several times faster than a lexicographic sort by segment and score.
         by_score = np.argsort(-scores)
@@ -280,14 +274,12 @@ class Segments:
             code_type = np.uint16 if self.n_segments <= np.iinfo(np.uint16).max else np.int64
             codes = self.repeat(np.arange(self.n_segments, dtype=code_type))
             by_score = by_score[np.argsort(codes[by_score], kind="stable")]
-        if tiebreak is None and not stable:
+        if not stable:
             return by_score
         is_first = self._is_first_of_run(scores[by_score])
         if is_first.all():
             return by_score
         runs = np.cumsum(is_first)
-        if tiebreak is not None:
-            return by_score[np.lexsort((by_score, tiebreak[by_score], runs))]
         keys = runs * len(scores) + by_score
         keys.sort()
         return keys - runs * len(scores)
