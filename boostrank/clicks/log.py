@@ -148,8 +148,9 @@ class ClickLog(RowsOfQueries):
         sessions = Segments(by_session.indptr)
         sorting = sessions.sort(-by_session.group(columns[1][shown > 0]).astype(np.float64))
         columns = [by_session.group(column[shown > 0])[sorting] for column in columns]
-        self._set(queries, ids, columns, sessions, names[by_session.ids])
-        self._check_sessions(sessions)
+        session_ids = names[by_session.ids]
+        self._set(queries, ids, columns, sessions, session_ids)
+        self._check_sessions(sessions, session_ids)
 
     @classmethod
     def concatenate(cls, logs: Iterable[ClickLog]) -> ClickLog:
@@ -324,11 +325,6 @@ class ClickLog(RowsOfQueries):
         document = "" if self.documents is None else f", document {str(self.documents[row])!r}"
         return f"row {row}{document} of query {str(self.qid[row])!r}"
 
-    def name_of_session(self, session: int) -> str:
-        """A session as messages name it, by its id."""
-        assert self.session_ids is not None
-        return f"session {str(self.session_ids[session])!r}"
-
     def _part(self, entries: Any, queries: Queries, row: Ints, documents: NDArray[Any] | None) -> ClickLog:
         """The log of some entries, with new numbers of rows and their ids, and with the sessions of these entries."""
         columns = [column[entries] for column in (row, *self.columns[1:])]
@@ -355,7 +351,7 @@ class ClickLog(RowsOfQueries):
         log._set(*values)
         return log
 
-    def _check_sessions(self, sessions: Segments) -> None:
+    def _check_sessions(self, sessions: Segments, session_ids: NDArray[Any]) -> None:
         first, number = sessions.repeat(sessions.starts), sessions.repeat(np.arange(sessions.n_segments))
         entries = pd.DataFrame({"session": number, "position": self.position, "row": self.row})
         same_position, same_row = (entries.duplicated(["session", column]) for column in ("position", "row"))
@@ -367,8 +363,8 @@ class ClickLog(RowsOfQueries):
             if bad.any():
                 entry = int(np.argmax(bad))
                 raise ValueError(
-                    f"{self.name_of_session(number[entry])} {fault(entry)}: a session is one display of the result "
-                    "list of one query. Leave out repeated lines, and give every display an id of its own"
+                    f"session {str(session_ids[number[entry]])!r} {fault(entry)}: a session is one display of the "
+                    "result list of one query. Leave out repeated lines, and give every display an id of its own"
                 )
 
 
