@@ -104,9 +104,8 @@ def latex_table(rows: Sequence[Sequence[str | Marked]], n_texts: int = 1) -> str
     \bottomrule
     \end{tabular}
     """
-    lines = [
-        " & ".join(_latex_cell(cell, is_number=i >= n_texts) for i, cell in enumerate(row)) + r" \\" for row in rows
-    ]
+    cells = [[_latex_cell(cell, is_number=i >= n_texts) for i, cell in enumerate(row)] for row in rows]
+    lines = [" & ".join(row) + r" \\" for row in cells]
     columns = "l" * n_texts + "r" * (len(rows[0]) - n_texts)
     parts = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
     return "\n".join([*parts, r"\end{tabular}"]) + "\n"

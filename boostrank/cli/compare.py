@@ -92,9 +92,8 @@ def compare(
         added = {"query_features": options.split_outside_brackets(query_features)}
         ours = {name: ranker for name, ranker in compared.items() if "query_features" in ranker.get_params()}
         compared |= {f"{name}, query features": clone(ranker).set_params(**added) for name, ranker in ours.items()}
-    data = read_data(
-        path, ColumnOptions(qid, label, features, drop, categorical, missing), seed, folds=folds, repeats=repeats
-    )
+    columns = ColumnOptions(qid, label, features, drop, categorical, missing)
+    data = read_data(path, columns, seed, folds=folds, repeats=repeats)
     jobs = jobs or min(joblib.cpu_count(), FOLDS)
     if "CatBoostRanker()" in compared:
         categories = [*data["X"].select_dtypes("category")] if hasattr(data.get("X"), "columns") else None

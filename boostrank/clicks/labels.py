@@ -293,9 +293,7 @@ class ClickLabels(RowsOfQueries, Labels):
             deviations: the probabilities of the model are then too small. Not for cascade models.
         """
         if normalize != CONSISTENT_NORMALIZATION:
-            raise ValueError(
-                f"normalize={normalize!r} of the ranker has no meaning for clicks: set normalize of the ClickLabels"
-            )
+            raise ValueError(f"normalize={normalize!r} of a ranker is not for clicks: set normalize of the ClickLabels")
         estimation.warn_of_excess(self.log, self.model)
         advice = "Leave such rows out, or pass not_shown='predict' or 'irrelevant'"
         estimation.require_support(self.log, self.lacks_support, advice)

@@ -371,10 +371,8 @@ class ClickLog(RowsOfQueries):
 def check_log(log: object, name: str = "log") -> None:
     """Raise TypeError if an argument is not a click log."""
     if not isinstance(log, ClickLog):
-        raise TypeError(
-            f"{name} must be a ClickLog; got {type(log).__name__}. Make one with ClickLog or from_table of "
-            "boostrank.clicks"
-        )
+        advice = "Make one with ClickLog or from_table of boostrank.clicks"
+        raise TypeError(f"{name} must be a ClickLog; got {type(log).__name__}. {advice}")
 
 
 def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:

@@ -151,10 +151,8 @@ def _relevance_probability(labels: Floats, relevance: RelevanceProbability) -> F
         return gains / (gains.max() or 1.0)
     gamma: Floats = np.array(relevance(labels), dtype=np.float64)
     check_lengths(y=len(labels), relevance=gamma.size)
-    checks.refuse_first(
-        ~((gamma >= 0) & (gamma <= 1)),
-        lambda row: f"relevance of y[{row}] = {labels[row]:g} is {gamma[row]:g}, not in [0, 1]",
-    )
+    bad = ~((gamma >= 0) & (gamma <= 1))
+    checks.refuse_first(bad, lambda row: f"relevance of y[{row}] = {labels[row]:g} is {gamma[row]:g}, not in [0, 1]")
     return gamma
 
 

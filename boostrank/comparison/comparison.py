@@ -345,9 +345,8 @@ class Comparison:
         for measure in self.measures:
             marks = self._worse(measure, letters) if layout == "pairs" else self._signs(measure)
             means = self.rows_of(measure)["mean"]
-            columns.append(
-                [Marked(f"{mean:.4f}", marks.get(name, ""), mean == means.max()) for name, mean in means.items()]
-            )
+            cells = [Marked(f"{mean:.4f}", marks.get(name, ""), mean == means.max()) for name, mean in means.items()]
+            columns.append(cells)
         return [[self.kind, *map(printed_name, self.measures)], *map(list, zip(*columns, strict=True))]
 
     def _signs(self, measure: str) -> dict[Any, str]:

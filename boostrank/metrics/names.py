@@ -134,12 +134,10 @@ def parse_arguments(arguments: str | None, text: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
         keywords = call.keywords if isinstance(call, ast.Call) and not call.args else []
-        values = {str(keyword.arg): keyword.value for keyword in keywords if keyword.arg}
-        if not values or len(values) < len(keywords):
+        nodes = {str(keyword.arg): keyword.value for keyword in keywords if keyword.arg}
+        if not nodes or len(nodes) < len(keywords):
             raise ValueError("not NAME=VALUE, each name once")
-        return {
-            name: value.id if isinstance(value, ast.Name) else ast.literal_eval(value) for name, value in values.items()
-        }
+        return {key: node.id if isinstance(node, ast.Name) else ast.literal_eval(node) for key, node in nodes.items()}
     except (SyntaxError, ValueError) as error:
         form = "(gain=linear) or (rel=2)"
         raise ValueError(f"the parameters of a measure must be like {form}; got {text!r} ({error})") from None

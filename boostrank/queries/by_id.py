@@ -159,9 +159,7 @@ def as_frame(table: Any, name: str, *columns: str) -> Any:
     frame = (frame.reset_index(levels) if levels else frame).reset_index(drop=True)
     for column in columns:
         if column not in frame:
-            raise ValueError(
-                f"{name} has no column {column!r}; its columns are {', '.join(map(repr, frame.columns)) or 'none'}"
-            )
+            raise ValueError(f"{name} has no column {column!r}; its columns are {list(frame.columns)}")
     return frame
 
 

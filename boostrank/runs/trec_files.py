@@ -244,9 +244,7 @@ def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
             fault = "it is not text in UTF-8"
         if fault:
             shown = line[:60].decode(errors="replace")
-            raise ValueError(
-                f"{os.fspath(path)}, line {number}: {fault} (in the line {shown!r}); expected {LINE_FORMS[kind]}"
-            )
+            raise ValueError(f"{os.fspath(path)}, line {number}: {fault} (in {shown!r}); expected {LINE_FORMS[kind]}")
     if not rows:
         raise ValueError(f"{os.fspath(path)} has no lines; expected lines {LINE_FORMS[kind]}")
     columns = dict(zip(TEXTS[kind], map(list, zip(*rows, strict=True)), strict=True))

@@ -181,10 +181,8 @@ def _number_texts(texts: Any, query: Ints, n_queries: int) -> TextNumbers:
     if getattr(texts.dtype, "storage", None) == "pyarrow" and is_available():
         import pyarrow as pa
 
-        arrow_texts = pa.array(texts)
-        array = (arrow_texts.combine_chunks() if isinstance(arrow_texts, pa.ChunkedArray) else arrow_texts).cast(
-            pa.large_string()
-        )
+        arrow_texts = pa.array(texts).cast(pa.large_string())
+        array = arrow_texts.combine_chunks() if isinstance(arrow_texts, pa.ChunkedArray) else arrow_texts
         _, places, content = array.buffers()
         arrow_ends = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
         return text_numbers(np.frombuffer(content or b" ", np.uint8), arrow_ends, query, n_queries)

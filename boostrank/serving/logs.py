@@ -82,9 +82,7 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
                     raise ValueError(f"document {document!r} or a feature of it is there twice: {values}")
                 if not features.keys() <= set(names) or not (is_sparse or len(features) == len(names)):
                     others = sorted(features.keys() ^ set(names))
-                    raise ValueError(
-                        f"document {document!r} and names differ by the features {others}: give equal ones"
-                    )
+                    raise ValueError(f"document {document!r} and names differ by {others}: give equal features")
                 rows[qid, document] = [features.get(name, default) for name in names]
     index = pd.MultiIndex.from_tuples(rows, names=[QID, "document"])
     X = pd.DataFrame(list(rows.values()), index, names, dtype=np.float32)

@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, as_floats
-from boostrank.inputs.checks import as_generator, check_count, check_number, warn
+from boostrank.inputs.checks import as_generator, check_count, check_number, refuse, warn
 from boostrank.queries.weights import check_weights, weighted_means
 
 # Differences below this share of the largest value are rounding errors, and count as 0.
@@ -419,9 +419,8 @@ def paired_differences(
     """
     left, right = as_floats(values, "values", keep_shape=True), as_floats(baseline, "baseline")
     if left.ndim != 1 or left.shape != right.shape:
-        raise ValueError(
-            f"values and baseline must be paired by query or fold; got shapes {left.shape} and {right.shape}"
-        )
+        got = f"shapes {left.shape} and {right.shape}"
+        refuse("values and baseline", values, "paired by query or fold", got=got)
     if np.isinf(left).any() or np.isinf(right).any():
         raise ValueError("values and baseline must be finite, or NaN where a query is skipped")
     if (np.isnan(left) != np.isnan(right)).any():

@@ -199,9 +199,8 @@ def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
     shape, random = loss.targets.shape, np.random.default_rng(0)
     if loss.surrogate.convex:
         return minimize(loss, np.zeros(shape), tolerance)
-    best, *others = (
-        minimize(loss, np.broadcast_to(random.normal(size=shape[1]), shape), tolerance) for _ in range(n_starts)
-    )
+    starts = (np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts))
+    best, *others = (minimize(loss, start, tolerance) for start in starts)
     for other in others:
         # Solutions that are not solved come last.
         wins = (other.solved & ~best.solved) | ((other.solved == best.solved) & (other.losses < best.losses))

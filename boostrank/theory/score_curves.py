@@ -260,8 +260,5 @@ def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks
     limits: dict[str, Any] = {"limit": 2_000 + len(points)} | dict.fromkeys(("epsabs", "epsrel"), QUADRATURE_TOLERANCE)
     value, error = quad_vec(at_point, low, high, norm="max", points=points, **limits)
     if not error <= MAX_QUADRATURE_ERROR * max(1.0, float(np.max(np.abs(value)))):
-        raise ValueError(
-            f"an integral of the curve has the error {error:.1e}: pass the points where the curve is not continuous as "
-            "breaks"
-        )
+        raise ValueError(f"an integral of the curve has the error {error:.1e}: pass its discontinuities as breaks")
     return value

@@ -65,9 +65,7 @@ class ColumnCategories:
         if differ:
             i = min(differ)
             kind = "categories, but had numbers" if i in now else f"the type {X.dtypes.iloc[i]}, but had categories"
-            raise ValueError(
-                f"the column {X.columns[i]!r} of X has {kind} in the training: give it the type of the training data"
-            )
+            raise ValueError(f"the column {X.columns[i]!r} of X has {kind} in the training: give it that type again")
         changed = {
             i: X.iloc[:, i].cat.set_categories(of_training)
             for i, of_training in self.by_column.items()
@@ -298,14 +296,12 @@ def _refuse_infinity(X: Any, numbers: list[int]) -> None:
 
     They are looked at together: single columns of pandas take longer than the prediction of a query.
     """
+    names = X.columns[numbers]
     for start in range(0, len(X), _ROWS_PER_BLOCK):
         block = X.iloc[start : start + _ROWS_PER_BLOCK]
         columns = block if len(numbers) == X.shape[1] else block.iloc[:, numbers]
         infinite = np.isinf(columns.to_numpy(np.float64, na_value=np.nan)).any(axis=0)
-        refuse_first(
-            infinite,
-            lambda i: f"the column {X.columns[numbers[i]]!r} of X contains infinity; use NaN for a missing value",
-        )
+        refuse_first(infinite, lambda i: f"the column {names[i]!r} of X contains infinity; use NaN for a missing value")
 
 
 def _with_text_names(estimator: Any, X: Any, reset: bool) -> Any:

@@ -21,9 +21,7 @@ from boostrank.training.features import TrainingFeatures, check_features
 TRAINING = "training"
 #: The argument `eval_set` of ``fit``.
 EvalSets = Sequence[tuple[Any, ...]] | Mapping[str, tuple[Any, ...]] | None
-_EVAL_ADVICE = (
-    "Give the set as (X, y, qid), or give eval_qid or eval_group; a DataFrame X may have a column or index 'qid'."
-)
+_EVAL_ADVICE = "Give the set as (X, y, qid), or eval_qid or eval_group; a DataFrame X may have a column or index 'qid'."
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def without(table, name):
     ("table", "settings", "message"),
     [
         (without(GOOD, "position"), {"qid": QID}, "no column 'position'"),
-        (without(GOOD, "row"), {"qid": QID}, "no column 'document'; its columns are 'qid', 'pos"),
+        (without(GOOD, "row"), {"qid": QID}, r"no column 'document'; its columns are \['qid', 'pos"),
         (GOOD | {"qid": ["q2", None]}, {}, "line 1 of the table has no qid"),
         (GOOD | {"qid": pa.chunked_array([pa.array(["q2", None]).dictionary_encode()])}, {}, "line 1 .* has no qid"),
         (without(EVENTS, "session") | {"document": ["b", "a", "b", None, "b"]}, {}, "line 3 of the table has no docum"),

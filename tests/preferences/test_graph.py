@@ -181,7 +181,7 @@ def test_pairs_by_ids_of_documents():
 @pytest.mark.parametrize(
     ("pairs", "documents", "message"),
     [
-        ({"winner": ["d1"]}, ["d1", "d2"], "no column 'loser'; its columns are 'winner'"),
+        ({"winner": ["d1"]}, ["d1", "d2"], r"no column 'loser'; its columns are \['winner'\]"),
         ({"winner": ["d1"], "loser": ["d7"]}, ["d1", "d2"], "no row of X has the document 'd7' of line 0"),
         ({"winner": ["d1"], "loser": ["d2"]}, ["d1", "d1"], "several rows of X have the document 'd1': add a column"),
         ({"winner": ["d1"], "loser": ["d2"]}, ["d1"], "documents has 1 values for the 2 rows of qid"),

@@ -93,7 +93,7 @@ def test_one_metric_of_the_last_held_out_set_stops_the_training(ranker_class, da
     ("arguments", "message"),
     [
         ({"eval_set": 3}, "eval_set must be a list or dict of .X, y, qid.; got int"),
-        ({"eval_set": [VALIDATION[:2]]}, r"got no qid.* Give the set as \(X, y, qid\), or give eval_qid or"),
+        ({"eval_set": [VALIDATION[:2]]}, r"got no qid.* Give the set as \(X, y, qid\), or eval_qid or"),
         ({"eval_set": [VALIDATION], "eval_qid": [VALIDATION[2]]}, "has query ids, and so has eval_qid"),
         ({"eval_set": [VALIDATION], "early_stopping_metric": "map"}, "needs early_stopping_rounds"),
         ({"eval_set": [VALIDATION], "eval_names": ["a", "b"]}, "eval_names must be a list with one element for each"),

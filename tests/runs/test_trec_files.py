@@ -130,7 +130,7 @@ def test_qrels_are_read(file):
 def test_lines_may_end_in_each_way(file, end):
     content = b"q Q0 d 1 2 t" + end + end + b"q Q0 e 2 1 t"
     assert rows(read_run(file(content))) == rows(read_run(file(content + end))) == [["q", "d", 2.0], ["q", "e", 1.0]]
-    with pytest.raises(ValueError, match=r"line 4: the score 'x' is .* \(in the line 'q Q0 f 3 x t'\)"):
+    with pytest.raises(ValueError, match=r"line 4: the score 'x' is .* \(in 'q Q0 f 3 x t'\)"):
         read_run(file(content + end + b"q Q0 f 3 x t" + end))
 
 

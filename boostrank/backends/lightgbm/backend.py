@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from boostrank.backends import models
 from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.lightgbm import parameters as parameters
 from boostrank.backends.lightgbm.parameters import check_categories as check_categories
@@ -19,13 +20,6 @@ from boostrank.backends.lightgbm.training import check_n_rows as check_n_rows
 from boostrank.backends.lightgbm.training import plain_matrix, with_named_objective
 from boostrank.backends.lightgbm.training import stopping_callbacks as stopping_callbacks
 from boostrank.backends.lightgbm.training import train as train
-from boostrank.backends.models import (
-    BLANK_CHECKSUM,
-    CHECKSUM_FIELD,
-    NOTE_FIELD,
-    read_with_checksum,
-    write_with_checksum,
-)
 from boostrank.inputs.streams import FeatureStream
 
 #: Name of feature i in the models if the training data had no names.
@@ -127,15 +121,15 @@ def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
     """Write a model file in LightGBM's text format."""
     # The field is in the first lines of the file, which a truncated file still has, and where LightGBM ignores unknown
     # fields.
-    fields = f"\n{CHECKSUM_FIELD}={BLANK_CHECKSUM}" + (f"\n{NOTE_FIELD}={note}" if note else "")
+    fields = f"\n{models.CHECKSUM_FIELD}={models.BLANK_CHECKSUM}" + (f"\n{models.NOTE_FIELD}={note}" if note else "")
     text = booster.model_to_string().replace("\nnum_class=", f"{fields}\nnum_class=", 1)
-    write_with_checksum(path, text.encode())
+    models.write_with_checksum(path, text.encode())
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """Read a booster and the note from a model file in LightGBM's text format."""
     lgb = import_backend("lightgbm")
-    (content, has_checksum), name = read_with_checksum(path), os.fspath(path)
+    (content, has_checksum), name = models.read_with_checksum(path), os.fspath(path)
     try:
         if not has_checksum:
             _check_complete(content)
@@ -145,7 +139,7 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
         raise ValueError(f"{name!r} cannot be loaded as a ranker of LightGBM: {error}") from error
     if booster.num_model_per_iteration() != 1:
         raise ValueError(f"{name!r} is no ranker: it gives {booster.num_model_per_iteration()} scores a row")
-    note = re.search(f"^{NOTE_FIELD}=(.*)$", text[: text.find("\nTree=")], re.MULTILINE)
+    note = re.search(f"^{models.NOTE_FIELD}=(.*)$", text[: text.find("\nTree=")], re.MULTILINE)
     return booster, "" if note is None else note[1]
 
 
@@ -155,9 +149,8 @@ def _check_complete(content: bytes) -> None:
     lines = head.split(b"\n")
     # The size of a tree counts its title and the end of its last line.
     sizes = b"tree_sizes=" + b" ".join(b"%d" % (len(b"Tree=\n") + len(tree)) for tree in trees)
-    are_once = all(
-        content.count(b"\n" + line) == 1 for line in (b"tree_sizes=", b"end of trees", b"end of parameters\n")
-    )
+    marks = b"\ntree_sizes=", b"\nend of trees", b"\nend of parameters\n"
+    are_once = all(content.count(mark) == 1 for mark in marks)
     if lines[0] != b"tree" or sizes not in lines or not are_once or b"\0" in content:
         raise ValueError("it is not a complete LightGBM model file")
 

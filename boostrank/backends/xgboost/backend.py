@@ -12,14 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostrank.backends import models
 from boostrank.backends.base import import_backend, onnx_inputs
-from boostrank.backends.models import (
-    BLANK_CHECKSUM,
-    CHECKSUM_FIELD,
-    NOTE_FIELD,
-    read_with_checksum,
-    write_with_checksum,
-)
 from boostrank.backends.xgboost import parameters as parameters
 from boostrank.backends.xgboost.features import HAD_MISSING_ATTRIBUTE, MISSING_ATTRIBUTE, NAMES, missing_number_of
 from boostrank.backends.xgboost.features import check_categories as check_categories
@@ -97,14 +91,14 @@ def n_rounds(booster: Any) -> int:
 def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
     """Write a model file in XGBoost's JSON format if the path ends with ``.json``, otherwise in its UBJSON format."""
     copy = booster.copy()
-    copy.set_attr(**{CHECKSUM_FIELD: BLANK_CHECKSUM, NOTE_FIELD: note or None})
-    write_with_checksum(path, bytes(copy.save_raw("json" if str(path).endswith(".json") else "ubj")))
+    copy.set_attr(**{models.CHECKSUM_FIELD: models.BLANK_CHECKSUM, models.NOTE_FIELD: note or None})
+    models.write_with_checksum(path, bytes(copy.save_raw("json" if str(path).endswith(".json") else "ubj")))
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """Read a booster and the note from a model file in XGBoost's JSON or UBJSON format."""
     xgb = import_backend("xgboost")
-    (content, has_checksum), name = read_with_checksum(path), os.fspath(path)
+    (content, has_checksum), name = models.read_with_checksum(path), os.fspath(path)
     try:
         content = content if has_checksum else _checked(content)
         # The booster is made from the content that was checked: the file may have changed since then.
@@ -117,8 +111,8 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
         raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {fault}") from error
     if fault:
         raise ValueError(f"{name!r} is no ranker: {fault}")
-    note = booster.attr(NOTE_FIELD) or ""
-    booster.set_attr(**{CHECKSUM_FIELD: None, NOTE_FIELD: None})
+    note = booster.attr(models.NOTE_FIELD) or ""
+    booster.set_attr(**{models.CHECKSUM_FIELD: None, models.NOTE_FIELD: None})
     return booster, note
 
 

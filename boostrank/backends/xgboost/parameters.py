@@ -148,10 +148,10 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
 
     Raises ValueError for labels that the objective does not take, and for gains that rank:ndcg does not know.
     """
-    if objective == "rank:map" and ((relevance != 0) & (relevance != 1)).any():
-        raise ValueError(
-            f"rank:map takes labels 0 and 1 only; got labels up to {relevance.max():g}. Use fit(X, y >= 1, ...)"
-        )
+    if objective == "rank:map":
+        advice = "Use fit(X, y >= 1, ...)"
+        bad = (relevance != 0) & (relevance != 1)
+        refuse_first(bad, lambda i: f"rank:map takes only labels 0 and 1; got {relevance[i]:g}. {advice}")
     if objective != "rank:ndcg":
         return {}
     if not isinstance(dcg.gain, str):

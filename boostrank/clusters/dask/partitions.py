@@ -95,9 +95,7 @@ def check_columns(features: Any, X: Any, reset: bool = False) -> None:
         return
     unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
     if unknown:
-        raise ValueError(
-            f"the categories of {unknown} are not known to Dask, and may differ between partitions: use X.categorize()"
-        )
+        raise ValueError(f"Dask does not know the categories of {unknown}, which may differ: use X.categorize()")
     check_features(features, X._meta, reset=reset)
 
 

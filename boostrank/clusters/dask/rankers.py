@@ -220,9 +220,8 @@ class DaskRanker(BoostedRanker):
     def to_local(self) -> BoostedRanker:
         """The local ranker with the same parameters and, if this one is fitted, the same model."""
         local = self._local_class()
-        local.__dict__.update(
-            {name: value for name, value in vars(self).items() if name not in ("client", "_trained_on")}
-        )
+        state = {name: value for name, value in vars(self).items() if name not in ("client", "_trained_on")}
+        vars(local).update(state)
         return local
 
     def __getstate__(self) -> dict[str, Any]:
@@ -326,9 +325,7 @@ def _predict_lazily(local: BoostedRanker, X: Any, options: dict[str, Any]) -> An
     if is_frame:
         return X.map_partitions(_predict_block, ranker, options, nothing, meta=nothing)
     shape: dict[str, Any] = {"drop_axis": 1} if nothing.ndim == 1 else {"chunks": (X.chunks[0], (nothing.shape[1],))}
-    return X.rechunk({1: -1}).map_blocks(
-        _predict_block, ranker, options, nothing=nothing, dtype=nothing.dtype, meta=nothing, **shape
-    )
+    return X.rechunk({1: -1}).map_blocks(_predict_block, ranker, options, nothing=nothing, meta=nothing, **shape)
 
 
 def _predict_block(X: Any, ranker: BoostedRanker, options: dict[str, Any], nothing: Any = None) -> Any:
