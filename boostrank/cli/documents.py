@@ -380,10 +380,8 @@ def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -
     advice = f"If texts mark missing values, use --missing {option}. " if marks else ""
     drop = f"--drop {','.join(no_features)}".strip()
     advice += advice_on_texts(texts, drop, "--categorical {}")
-    raise ValueError(
-        f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {', '.join(faults[:_MAX_SHOWN])}. "
-        f"{advice}"
-    )
+    listed = ", ".join(faults[:_MAX_SHOWN])
+    raise ValueError(f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {listed}. {advice}")
 
 
 def _quoted(names: Sequence[str]) -> str:

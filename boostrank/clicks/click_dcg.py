@@ -174,10 +174,8 @@ def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats
 def _require_relevant(measure: object, labels: ClickLabels, total: float) -> None:
     """Raise ValueError if the estimated number of relevant documents, which divides, is not positive."""
     if not total > 0.0:
-        raise ValueError(
-            f"{measure} is not defined for {labels!r}: the estimated number of relevant documents is {total:g}. Use a "
-            "log with more clicks"
-        )
+        number = f"the estimated number of relevant documents is {total:g}. Use a log with more clicks"
+        raise ValueError(f"{measure} is not defined for {labels!r}: {number}")
 
 
 @dataclass(frozen=True, repr=False)

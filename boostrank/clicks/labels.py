@@ -302,10 +302,8 @@ class ClickLabels(RowsOfQueries, Labels):
             relevance = estimation.shrunk(self.relevance, evidence, self.shrink)
             relevance = relevance if self.not_shown == "predict" else self.estimates.shown * relevance
         elif self.not_shown == "predict":
-            raise ValueError(
-                "not_shown='predict' has no prediction yet: call with_prediction first, as rankers do when they are "
-                "trained, or pass shrink as an array"
-            )
+            advice = "call with_prediction first, as rankers do when they are trained, or pass shrink as an array"
+            raise ValueError(f"not_shown='predict' has no prediction yet: {advice}")
         else:
             relevance = np.clip(self.relevance, 0.0, 1.0)
         return targets_of_relevance(self.queries, relevance, self.normalize, DCG() if dcg is None else dcg)

@@ -75,10 +75,7 @@ class TrainingCurveDisplay(Display):
         for name, fitted in rankers.items():
             results = getattr(fitted, "evals_result_", None)
             if not results:
-                raise ValueError(
-                    f"estimator {name!r} has no evals_result_; fit it with eval_set= or validation_fraction=, so "
-                    "that it records a metric"
-                )
+                raise ValueError(f"{name!r} has no evals_result_; fit it with eval_set or validation_fraction")
             for title, values in results.items():
                 metric = next(iter(values)) if metric is None else metric
                 check_choice(f"metric of {name!r}", metric, values)

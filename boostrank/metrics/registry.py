@@ -381,7 +381,5 @@ def _check_names(measure: Any, settings: Mapping[str, Any]) -> None:
     names = [setting.name for setting in fields(measure)]
     for name in settings:
         if name not in names:
-            raise TypeError(
-                f"the measure {measure.name!r} has no setting {name!r}{did_you_mean(name, names)}; its settings are "
-                f"{', '.join(names)}"
-            )
+            near, listed = did_you_mean(name, names), ", ".join(names)
+            raise TypeError(f"the measure {measure.name!r} has no setting {name!r}{near}; its settings are {listed}")

@@ -149,10 +149,7 @@ def as_frame(table: Any, name: str, *columns: str) -> Any:
     """
     frame = to_pandas(table)
     if not isinstance(frame, (pd.DataFrame, Mapping)):
-        raise TypeError(
-            f"{name} must be a DataFrame of pandas or polars, a pyarrow Table, or a mapping of columns; got "
-            f"{type(table).__name__}"
-        )
+        raise TypeError(f"{name} must be a DataFrame, a Table or a mapping of columns; got {type(table).__name__}")
     if isinstance(frame, Mapping):
         frame = pd.DataFrame({name: as_array(column, name) for name, column in frame.items()})
     levels = [level for level in frame.index.names if level is not None and level not in frame]

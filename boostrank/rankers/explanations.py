@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
-from boostrank.inputs.checks import check_count, did_you_mean, is_count
+from boostrank.inputs.checks import check_count, did_you_mean, is_count, refuse
 from boostrank.inputs.frames import is_pandas, to_pandas
 from boostrank.queries.queries import Queries, find_qid
 from boostrank.tables import html_table, text_lines
@@ -273,10 +273,8 @@ def _check_ranks(ranks: int | Sequence[int] | None, n_documents: int, query: Any
     checked = tuple(np.atleast_1d(np.asarray(ranks, dtype=object)))
     are_valid = all(is_count(rank) and 1 <= rank <= n_documents for rank in checked)
     if not are_valid or len(checked) not in (1, 2) or len(set(checked)) < len(checked):
-        raise ValueError(
-            f"ranks must be one rank or two different ones, such as (1, 4), and query {query} has the ranks 1 to "
-            f"{n_documents}; got {ranks!r}"
-        )
+        expected = f"one or two different ones, such as (1, 4), of the ranks 1 to {n_documents} of query {query}"
+        refuse("ranks", ranks, expected)
     return tuple(int(rank) for rank in checked)
 
 

@@ -354,10 +354,8 @@ class TrainedModel(BaseEstimator):
         """
         check_is_fitted(self, "booster_")
         if not self.evals_result_:
-            raise ValueError(
-                "there are no results of validation sets: give eval_set to fit, or set validation_fraction. A model "
-                "that was read from a file has none"
-            )
+            advice = "give eval_set to fit, or set validation_fraction. A model that was read from a file has none"
+            raise ValueError(f"there are no results of validation sets: {advice}")
         return self.evals_result_
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
@@ -531,10 +529,8 @@ def _rounds(n_rounds: int, num_iteration: Any, start_iteration: Any, iteration_r
         if not 0 <= first < (end or n_rounds):
             refuse("iteration_range", iteration_range, "(first, end) with 0 <= first < end, or end 0 for all rounds")
     if first >= max(n_rounds, 1) or end > n_rounds:
-        raise ValueError(
-            f"the rounds from {first} to {end or 'the last'} go beyond the number of rounds of the model, {n_rounds} "
-            "(rounds after the best one are not kept)"
-        )
+        number = f"the number of rounds of the model, {n_rounds} (rounds after the best one are not kept)"
+        raise ValueError(f"the rounds from {first} to {end or 'the last'} go beyond {number}")
     return range(first, end or n_rounds)
 
 

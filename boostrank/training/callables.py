@@ -94,10 +94,7 @@ class NativeObjective(DatasetFunction):
         with use_threads(int(parameters.get("num_threads") or 0)):
             boost = self._bound(*fields)
             if _is_xgboost(second) and not self.loss.shift_invariant and scores[0] == 0.5 and (scores == 0.5).all():
-                warn(
-                    "XGBoost starts a custom objective from the score 0.5, but objectives of boostrank must start from "
-                    "0: set base_score=0 in the parameters"
-                )
+                warn("XGBoost starts from the score 0.5, and this objective from 0: set base_score=0 in the parameters")
             return boost(scores)
 
 

@@ -230,11 +230,10 @@ class CustomObjective(CustomFunction):
         """
         result = self._call(scores)
         shapes = [np.shape(values) for values in result] if isinstance(result, (tuple, list)) else []
-        if shapes != [(self.queries.n_documents,)] * 2:
-            raise ValueError(
-                f"the objective {self._name} must return gradient and Hessian, each of shape "
-                f"({self.queries.n_documents},); got {shapes or type(result).__name__}"
-            )
+        shape = (self.queries.n_documents,)
+        if shapes != [shape, shape]:
+            got = shapes or type(result).__name__
+            raise ValueError(f"the objective {self._name} must return gradient and Hessian of shape {shape}; got {got}")
         with np.errstate(over="ignore"):
             name = f"the result of the objective {self._name}"
             gradient, hessian = (as_floats(values, name).astype(np.float32) for values in result)

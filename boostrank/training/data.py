@@ -185,8 +185,5 @@ def grouped_features(X: Any, queries: Queries) -> Any:
     if queries.permutation is None:
         return X
     if isinstance(X, FeatureStream):
-        raise ValueError(
-            "the rows of a query must be adjacent in FeatureFiles, which are not read into memory as a whole: sort "
-            "the rows of the files by query"
-        )
+        raise ValueError("the rows of a query must be adjacent in FeatureFiles: sort the rows of the files by query")
     return _safe_indexing(X, queries.permutation)

@@ -222,10 +222,8 @@ def _as_array(X: Any) -> Any:
 def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
     """Check types, values and names of the columns of a pandas DataFrame."""
     if X.ndim != 2 or X.shape[1] == 0:
-        raise ValueError(
-            f"X must have columns that are features; got a {type(X).__name__} of shape {X.shape}. For one feature pass "
-            "the DataFrame X.to_frame()"
-        )
+        got, advice = f"a {type(X).__name__} of shape {X.shape}", ". For one feature pass the DataFrame X.to_frame()"
+        refuse("X", X, "a DataFrame with columns that are features", advice, got=got)
     if not X.columns.is_unique:
         repeated = X.columns[X.columns.duplicated()][0]
         refuse("X", X, "a DataFrame whose columns have different names", got=f"{repeated!r} twice")

@@ -213,7 +213,7 @@ def test_functions_get_grouped_arrays_which_they_may_change(ranker_class, data):
         (lambda y, s, *, k: y, ValueError, "without other arguments"),
         (max, ValueError, "objective=max must be a function"),
         (lambda y, s: y, ValueError, "must return gradient and Hessian"),
-        (lambda y, s: (y[:-1], s[:-1]), ValueError, "each of shape"),
+        (lambda y, s: (y[:-1], s[:-1]), ValueError, "Hessian of shape"),
         (lambda y, s: (y * np.nan, s), FloatingPointError, "not finite"),
     ],
 )

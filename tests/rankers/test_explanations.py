@@ -127,7 +127,7 @@ def test_bad_input(ranker, data):
     for settings, message in (
         ({}, "there are 12 queries; query must be the id"),
         ({"query": 99}, "no query 99 among the 12 queries \\(did you mean '9'"),
-        ({"query": 1, "ranks": (0, 2)}, "query 1 has the ranks 1 to"),
+        ({"query": 1, "ranks": (0, 2)}, "of the ranks 1 to 25 of query 1; got"),
         ({"query": 1, "ranks": (2, 2)}, "two different ones"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -43,7 +43,7 @@ def with_value(value):
         (FRAME.assign(c="x"), r"got 'c' of .*\. Leave.*, or make it categories \(X\['c'\].astype\('category'\)\)$"),
         (FRAME.assign(c=FRAME.index.map(str)), r"\. 'c' looks like an id\. .* \(X.drop\(columns=\['c'\]\)\)$"),
         (FRAME.assign(a="x", c=FRAME.index.map(str)), r"got 'a' .*, 'c' .*=\['a', 'c'\]\)\), or make .* \(X\['a'\]\."),
-        (FRAME[[]], "X must have columns that are features"),
+        (FRAME[[]], "X must be a DataFrame with columns that are features"),
         (FRAME["a"], "got a Series.*to_frame"),
     ],
 )
@@ -209,7 +209,7 @@ def test_a_column_may_have_the_name_of_an_attribute(ranker_class):
         (br.LightGBMRanker, "rank_xendcg", 32, "integer labels up to 31; got the label 32"),
         (br.XGBoostRanker, "rank:ndcg", 40, "integer labels up to 31; got the label 40"),
         (br.XGBoostRanker, "rank:ndcg", 0.5, "integer labels up to 31; got the label 0.5"),
-        (br.XGBoostRanker, "rank:map", 2, "labels 0 and 1 only; got labels up to"),
+        (br.XGBoostRanker, "rank:map", 2, "only labels 0 and 1; got 2. Use fit"),
     ],
 )
 def test_labels_that_objectives_of_the_library_do_not_take_are_refused(ranker_class, objective, label, message):

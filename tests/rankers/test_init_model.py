@@ -122,9 +122,9 @@ def test_settings_of_the_model_of_xgboost_stay(data):
     expected = small(br.XGBoostRanker, n_estimators=12, missing=-1).fit(features, y, qid)
     again = small(br.XGBoostRanker, missing=-1).fit(features, y, qid, init_model=first)
     np.testing.assert_array_equal(again.predict(features), expected.predict(features))
-    with pytest.raises(ValueError, match=r"init_model was trained with missing=-1.0, and this ranker has missing=nan"):
+    with pytest.raises(ValueError, match=r"missing must be that of init_model, -1\.0; got nan of this ranker"):
         small(br.XGBoostRanker).fit(features, y, qid, init_model=first)
-    with pytest.raises(ValueError, match="init_model was trained with booster='gbtree'"):
+    with pytest.raises(ValueError, match="booster must be that of init_model, 'gbtree'; got"):
         small(br.XGBoostRanker, booster="dart", missing=-1).fit(features, y, qid, init_model=first)
 
 

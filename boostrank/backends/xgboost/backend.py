@@ -48,10 +48,7 @@ def as_booster(model: Any) -> Any:
 
 def prediction_threads(number: int) -> dict[str, int]:
     """Raise ValueError: XGBoost's predictions have no number of threads of their own."""
-    raise ValueError(
-        f"XGBoost predicts with the number of threads of the training, and takes no num_threads={number!r}: set n_jobs "
-        "of the ranker before fit"
-    )
+    raise ValueError(f"XGBoost takes no num_threads={number!r}: set n_jobs, the threads of fit and predict, before fit")
 
 
 def check_n_rows(n_rows: int, where: str) -> None:
@@ -157,10 +154,8 @@ def _with_plain_sums(booster: Any, converted: str) -> Any:
     """A copy that converters take; ValueError for a model with a number that means a missing value."""
     missing = missing_number_of(booster)
     if not np.isnan(missing):
-        raise ValueError(
-            f"this model takes {missing:g} as a missing value, and {converted} takes only NaN: replace {missing:g} by "
-            "NaN in X, and train without missing"
-        )
+        advice = f"replace {missing:g} by NaN in X, and train without missing"
+        raise ValueError(f"this model takes {missing:g} as a missing value, and {converted} takes only NaN: {advice}")
     plain = booster.copy()
     # Converters mistake rankers for classifiers because of their objective, and identify features by number only.
     plain.set_param({"objective": "reg:squarederror"})

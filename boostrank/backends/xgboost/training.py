@@ -36,6 +36,7 @@ from boostrank.backends.xgboost.features import make_matrix, missing_number, mis
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS, native_parameters
 from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
 from boostrank.inputs.arrays import Floats
+from boostrank.inputs.checks import refuse
 from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.threads import use_threads
 
@@ -178,10 +179,8 @@ def _check(
         for name in before:
             # As texts, two NaN are equal.
             if str(before[name]) != str(now[name]):
-                raise ValueError(
-                    f"init_model was trained with {name}={before[name]!r}, and this ranker has {name}={now[name]!r}: "
-                    "they must be equal"
-                )
+                got = f"{now[name]!r} of this ranker"
+                refuse(name, now[name], f"that of init_model, {before[name]!r}", got=got)
         # XGBoost gives an earlier model the numbers of the new categories.
         by_feature = categories(model)
         if None not in by_feature.values():

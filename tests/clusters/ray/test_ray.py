@@ -120,7 +120,7 @@ def test_arguments_that_are_wrong_are_errors_before_the_training(frame):
             ValueError,
             "needs validation queries: give validation",
         ),
-        ({"dataset": ray.data.from_items([])}, ValueError, "X must have columns that are features"),
+        ({"dataset": ray.data.from_items([])}, ValueError, "X must be a DataFrame with columns that are features"),
         ({"qid": "qid"}, ValueError, "the name of a column of dataset must be one of .*; got 'qid'"),
         (
             {"validation": dataset.drop_columns(["x1"])},
