@@ -155,8 +155,7 @@ class XGBoostRanker(NamesOfXGBRanker):
         (``pip install "cupy-cuda12x[ctk]"``), surrogates that take arrays of a GPU
         (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed there too: of those with a name, all
         but "ensemble", "consistent-lambdarank", "pairwise-logistic" and "pairwise-squared-hinge". Other losses are
-        computed by the CPU, and XGBoost copies gradients to the GPU. The part on the GPU has been tested with a
-        stand-in for CuPy only, and has not run on a GPU.
+        computed by the CPU, and XGBoost copies gradients to the GPU.
 
     Examples
     --------

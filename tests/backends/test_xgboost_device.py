@@ -150,7 +150,7 @@ def test_without_a_gpu_xgboost_warns_and_trains_on_the_cpu(device, data, monkeyp
     np.testing.assert_array_equal(ranker.predict(X), fit(data, "softmax", "cpu").predict(X))
 
 
-# On a GPU. These tests have not been run yet, for want of one
+# On a GPU
 
 
 @pytest.fixture
