@@ -137,13 +137,8 @@ class ClickLog(RowsOfQueries):
             self._set(queries, ids, summed(queries.n_documents, *columns))
             return
         numbers, names = _numbered(session, len(rows))
-        refuse_first(
-            shown > 1,
-            lambda i: (
-                f"impressions[{i}] is {shown[i]}, but an entry of a session is one impression; leave session out "
-                "for a log of counts"
-            ),
-        )
+        advice = "but an entry of a session is one impression; leave session out for a log of counts"
+        refuse_first(shown > 1, lambda i: f"impressions[{i}] is {shown[i]}, {advice}")
         by_session = Queries.from_qid(numbers[shown > 0])
         sessions = Segments(by_session.indptr)
         sorting = sessions.sort(-by_session.group(columns[1][shown > 0]).astype(np.float64))
@@ -383,10 +378,8 @@ def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
         return array.astype(np.int64)
     numbers = as_floats(np.where(pd.isna(array), np.nan, array) if array.dtype == object else array, name)
     advice = "; an impression without a click has 0 clicks, and rates have clicks = rate * impressions"
-    refuse_first(
-        ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers)),
-        lambda i: f"{name}[{i}] is {numbers[i]:g}, not an integer{advice * (name == 'clicks')}",
-    )
+    bad = ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers))
+    refuse_first(bad, lambda i: f"{name}[{i}] is {numbers[i]:g}, not an integer{advice * (name == 'clicks')}")
     return numbers.astype(np.int64)
 
 

@@ -197,13 +197,9 @@ class TrustBias(ClickModel):
         """``a_r = p_r (eps+_r - eps-_r)`` and ``b_r = p_r eps-_r``; see :meth:`ClickModel.affine`."""
         names = self.__dataclass_fields__
         p, relevant, irrelevant = (_by_position(getattr(self, name), n_positions, name) for name in names)
-        refuse_first(
-            ~(relevant > irrelevant),
-            lambda r: (
-                f"click_relevant must be larger than click_irrelevant, but at position {r + 1} they are "
-                f"{relevant[r]:g} and {irrelevant[r]:g}: clicks there do not depend on relevance"
-            ),
-        )
+        rule = "click_relevant must be larger than click_irrelevant, so that clicks depend on relevance; they are"
+        bad = ~(relevant > irrelevant)
+        refuse_first(bad, lambda r: f"{rule} {relevant[r]:g} and {irrelevant[r]:g} at position {r + 1}")
         return p * (relevant - irrelevant), p * irrelevant
 
 
@@ -271,14 +267,10 @@ class Cascade(ClickModel):
                 "is examined depends on the clicks above it"
             )
         a = log.sessions.product_before(np.where(log.clicks > 0, 1.0 - self.satisfaction, 1.0))
-        refuse_first(
-            (a == 0.0) & (log.clicks > 0),
-            lambda i: (
-                f"the log contradicts {self!r}, in which every click ends the session: "
-                f"{log.name_of_row(int(log.row[i]))} was clicked at position {log.position[i]}, below another click. "
-                "Use a satisfaction below 1"
-            ),
-        )
+        fault = f"the log contradicts {self!r}, in which every click ends the session: use a satisfaction below 1, as"
+        place = "was clicked below another click, at position"
+        bad = (a == 0.0) & (log.clicks > 0)
+        refuse_first(bad, lambda i: f"{fault} {log.name_of_row(int(log.row[i]))} {place} {log.position[i]}")
         return a, np.zeros(log.n_entries)
 
 

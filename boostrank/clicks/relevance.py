@@ -129,13 +129,9 @@ def entry_weights(log: ClickLog, model: ClickModel, clip: float) -> tuple[Floats
 
 def require_support(log: ClickLog, without: Bools, advice: str) -> None:
     """Raise ValueError that names the first row in `without`, whose rows matter and were never shown, if any."""
-    refuse_first(
-        without,
-        lambda row: (
-            f"{np.count_nonzero(without)} of {len(without)} rows have no support: the log says nothing about "
-            f"the relevance of {log.name_of_row(row)}, which was never shown where it may be examined. {advice}"
-        ),
-    )
+    fault = f"{np.count_nonzero(without)} of {len(without)} rows have no support: the log says nothing about"
+    reason = "which was never shown where it may be examined"
+    refuse_first(without, lambda row: f"{fault} the relevance of {log.name_of_row(row)}, {reason}. {advice}")
 
 
 def warn_of_excess(log: ClickLog, model: ClickModel) -> None:

@@ -257,11 +257,5 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     # Python without frames is not supported.
     assert place is not None
     # warnings.warn would need the number of frames, and does not count those of imports.
-    warnings.warn_explicit(
-        message,
-        category,
-        place.f_code.co_filename,
-        place.f_lineno,
-        module=str(place.f_globals.get("__name__")),
-        registry=place.f_globals.setdefault("__warningregistry__", {}),
-    )
+    module, registry = str(place.f_globals.get("__name__")), place.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, place.f_code.co_filename, place.f_lineno, module, registry)

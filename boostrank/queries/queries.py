@@ -293,7 +293,9 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     ids = as_array(qid, "qid")
     if ids.ndim != 1 or len(ids) == 0:
         refuse("qid", ids, "one query id per row, a non-empty one-dimensional array", got=f"shape {ids.shape}")
-    refuse_first(np.asarray(pd.isna(ids)), lambda row: f"qid must not be missing; qid[{row}] is {ids[row]!s}")
+    missing = pd.isna(ids)
+    if np.any(missing):
+        raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]!s}")
     return ids
 
 

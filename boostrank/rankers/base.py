@@ -332,36 +332,21 @@ class BoostedRanker(TrainedModel):
             relevance = as_floats(y, "y")
             relevance = relevance - min(0.0, relevance.min(initial=0.0))
         random_state = settings.random_state()
-        name, takes_infinity = type(self).__name__, self._backend.takes_infinity(settings.native)
-        data, features = training_data(
-            name,
-            X if feature_name is None or isinstance(feature_name, str) else named_columns(X, feature_name),
-            relevance,
-            qid,
-            group,
-            sample_weight,
-            init_score,
-            position,
-            takes_infinity=takes_infinity,
-            query_features=settings.values["query_features"],
-        )
+        table = X if feature_name is None or isinstance(feature_name, str) else named_columns(X, feature_name)
+        per_row = relevance, qid, group, sample_weight, init_score, position
+        takes_infinity = self._backend.takes_infinity(settings.native)
+        options: Any = {"takes_infinity": takes_infinity, "query_features": settings.values["query_features"]}
+        data, features = training_data(type(self).__name__, table, *per_row, **options)
         weights = data.labels.weighted(data.weights)
         if weights is not None and not (has_weight := data.queries.sum(weights) > 0).all():
             # The libraries would count the documents of the others, in leaves and in bins.
             data = data.take(has_weight)
         queries, transformer = data.queries, features.query_features
         kept = settings.kept_queries(queries.n_queries, random_state)
-        specification = settings.specification(
-            features,
-            data.X.shape,
-            random_state,
-            eval_metric=eval_metric,
-            eval_at=eval_at,
-            early_stopping_metric=early_stopping_metric,
-            callbacks=callbacks,
-            verbose=verbose,
-            init_model=None if init_model is None else self._model_to_continue(init_model, features),
-        )
+        options = {"eval_metric": eval_metric, "eval_at": eval_at, "early_stopping_metric": early_stopping_metric}
+        options |= {"callbacks": callbacks, "verbose": verbose}
+        model = None if init_model is None else self._model_to_continue(init_model, features)
+        specification = settings.specification(features, data.X.shape, random_state, init_model=model, **options)
         validation: list[ValidationSet] = []
         with use_threads(settings.values["n_jobs"]):
             if not (eval_set is eval_names is eval_qid is eval_group is eval_sample_weight is eval_init_score is None):

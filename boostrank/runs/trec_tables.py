@@ -213,13 +213,12 @@ def check_unique(table: pd.DataFrame, name: str, documents: Ints | None = None, 
     if np.bincount(documents).max() > 1:
         keys = pd.DataFrame({DOCUMENT: documents, **({ITERATION: table[ITERATION]} if ITERATION in table else {})})
         refuse_first(keys.duplicated().to_numpy(), lambda row: f"{name} has {_document(table, row)} twice")
+        bad = keys.duplicated(DOCUMENT).to_numpy() & (not subtopics)
+        largest = f"{name}.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max()"
+        advice = f"but a measure needs one judgment for each document; take the largest by {largest}"
+        several = "for several iterations (subtopics), such as"
         refuse_first(
-            keys.duplicated(DOCUMENT).to_numpy() & (not subtopics),
-            lambda row: (
-                f"{name} has {_document(table, row)} for several iterations (subtopics), such as "
-                f"{table[ITERATION].iloc[row]!r}, but a measure needs one judgment for each document; take the largest "
-                f"by {name}.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max()"
-            ),
+            bad, lambda i: f"{name} has {_document(table, i)} {several} {table[ITERATION].iloc[i]!r}, {advice}"
         )
 
 

@@ -119,13 +119,9 @@ class ScoreCurve:
         if points.ndim != 1 or not ((points >= 0) & (points <= 1)).all():
             refuse("s", s, "one-dimensional, in [0, 1]")
         values = np.asarray(self.probabilities(points), dtype=np.float64).reshape(len(points), len(self.labels))
-        positive = values.min(axis=1) >= -PROBABILITY_TOLERANCE
-        refuse_first(
-            ~(positive & (abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE)),
-            lambda i: (
-                f"probabilities must be in [0, 1] and sum to 1; at s = {points[i]:g} they are {values[i].tolist()}"
-            ),
-        )
+        positive, errors = values.min(axis=1) >= -PROBABILITY_TOLERANCE, abs(values.sum(axis=1) - 1)
+        rule, bad = "probabilities must be in [0, 1] and sum to 1", ~(positive & (errors <= PROBABILITY_TOLERANCE))
+        refuse_first(bad, lambda i: f"{rule}; at s = {points[i]:g} they are {values[i].tolist()}")
         return np.clip(values, 0.0, 1.0)
 
     def gains(self, gain: Gain = "exp2") -> Floats:

@@ -84,7 +84,7 @@ def test_names_and_propensities():
         (lambda: PositionBased(("power", 1.0, 2.0)), r"position 1 is 2, not in \(0, 1\]"),
         (lambda: PositionBased([0.5]).affine(2), "propensities has 1 positions, but position 2 is used"),
         (lambda: TrustBias(click_irrelevant=-0.1), r"click_irrelevant of position 1 is -0.1, not in \[0, 1\]"),
-        (lambda: TrustBias(click_relevant=0.5, click_irrelevant=[0.2, 0.5]).affine(2), "at position 2 they are 0.5"),
+        (lambda: TrustBias(click_relevant=0.5, click_irrelevant=[0.2, 0.5]).affine(2), "0.5 and 0.5 at position 2"),
         (lambda: Cascade(satisfaction=1.1), "satisfaction must be .* at least 0 and of at most 1; got 1.1"),
     ],
 )

@@ -127,9 +127,7 @@ CONVERT: Mapping[str, Callable[[Any], Any]] = {
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {"task": ("train",), "first_metric_only": (True,), "num_class": (1,)}
 #: The objective that uses a parameter, for parameters of one objective.
 _OBJECTIVES: Mapping[str, str] = {
-    "sigmoid": "lambdarank",
-    "lambdarank_truncation_level": "lambdarank",
-    "lambdarank_norm": "lambdarank",
+    **dict.fromkeys(("sigmoid", "lambdarank_truncation_level", "lambdarank_norm"), "lambdarank"),
     "lambdarank_position_bias_regularization": "lambdarank",
     "objective_seed": "rank_xendcg",
 }
@@ -190,10 +188,8 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     """
     highest = int(relevance.max())
     limit = MAX_XENDCG_LABEL if objective == "rank_xendcg" else MAX_NATIVE_LABEL
-    refuse_first(
-        (relevance != np.floor(relevance)) | (relevance > limit),
-        lambda i: f"{objective} takes integer labels up to {limit}; got the label {relevance[i]:g}. Use a surrogate",
-    )
+    bad, taken = (relevance % 1 != 0) | (relevance > limit), f"{objective} takes integer labels up to {limit}"
+    refuse_first(bad, lambda i: f"{taken}; got the label {relevance[i]:g}. Use a surrogate")
     if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= MAX_DEFAULT_LABEL):
         return {}
     return {"label_gain": dcg.gains(np.arange(highest + 1)).tolist()}

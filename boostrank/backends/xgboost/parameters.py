@@ -157,13 +157,9 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     if not isinstance(dcg.gain, str):
         raise ValueError("rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains")
     if dcg.gain == "exp2":
-        refuse_first(
-            (relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL),
-            lambda i: (
-                f"rank:ndcg with gain='exp2' takes integer labels up to {MAX_EXP2_LABEL}; got the label "
-                f"{relevance[i]:g}. Use gain='linear', or a surrogate"
-            ),
-        )
+        taken = f"rank:ndcg with gain='exp2' takes integer labels up to {MAX_EXP2_LABEL}"
+        bad = (relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)
+        refuse_first(bad, lambda i: f"{taken}; got the label {relevance[i]:g}. Use gain='linear', or a surrogate")
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
 
 

@@ -221,7 +221,7 @@ class DaskRanker(BoostedRanker):
         """The local ranker with the same parameters and, if this one is fitted, the same model."""
         local = self._local_class()
         state = {name: value for name, value in vars(self).items() if name not in ("client", "_trained_on")}
-        vars(local).update(state)
+        local.__dict__.update(state)
         return local
 
     def __getstate__(self) -> dict[str, Any]:
