@@ -70,11 +70,19 @@ class Features:
         None if the features have no names.
     categorical : sequence of int
         Indices of the columns of a DataFrame whose type is categorical.
+    sources : sequence of int
+        The index of the column from which each of the last features is computed, those that `query_features` adds.
     """
 
     number: int
     names: Sequence[str] | None = None
     categorical: Sequence[int] = ()
+    sources: Sequence[int] = ()
+
+    @property
+    def n_columns(self) -> int:
+        """Number of the columns of X."""
+        return self.number - len(self.sources)
 
     def index(self, parameter: str, feature: Any) -> int:
         """The index of a feature from its name, a string, or from its index.
@@ -118,6 +126,8 @@ FeatureParameter = Callable[[str, Any, Features, Mapping[str, Any]], Any]
 class ValuePerFeature:
     """One value per feature: a sequence, or a dict by name or index.
 
+    Features that `query_features` adds have the value of their column, unless they have one of their own.
+
     Attributes
     ----------
     description : str
@@ -145,13 +155,15 @@ class ValuePerFeature:
         """The values of all features, in the sequence of the features."""
         if isinstance(value, Mapping):
             default = others.get(self.default_from, self.default)
-            all_entries = [default] * features.number
-            for feature, entry in value.items():
-                all_entries[features.index(name, feature)] = self._checked(name, entry)
-            return self.as_type(all_entries)
-        number = f"{features.number}; a column 'qid' is no feature"
+            by_index = {features.index(name, feature): self._checked(name, entry) for feature, entry in value.items()}
+            entries = [by_index.get(i, default) for i in range(features.n_columns)]
+            added = enumerate(features.sources, features.n_columns)
+            return self.as_type(entries + [by_index.get(i, entries[source]) for i, source in added])
+        number = f"{features.n_columns}; a column 'qid' is no feature"
         expected = f"a sequence with one value per feature ({number}), or a dict by name or index"
         entries = [self._checked(name, entry) for entry in _elements(name, value, expected)]
+        if len(entries) == features.n_columns:
+            entries += [entries[source] for source in features.sources]
         if len(entries) != features.number:
             refuse(name, value, expected, got=f"{len(entries)} values")
         return self.as_type(entries)
@@ -163,10 +175,12 @@ class ValuePerFeature:
 
 
 def feature_groups(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> list[list[int]]:
-    """Groups of features: a list of lists of names or indices."""
+    """Groups of features: a list of lists of names or indices. Added features are in the groups of their columns."""
     expected = "a list of lists of features by name or index, such as [[0, 1], [2, 3]]"
     groups = [_elements(name, group, expected) for group in _elements(name, value, expected)]
-    return [[features.index(name, feature) for feature in group] for group in groups]
+    numbers = [[features.index(name, feature) for feature in group] for group in groups]
+    added = [*enumerate(features.sources, features.n_columns)]
+    return [group + [i for i, source in added if source in group and i not in group] for group in numbers]
 
 
 def feature_choice(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
@@ -192,10 +206,11 @@ def number_that_is_missing(name: str, value: Any, features: Features, others: Ma
 def feature_types(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> list[str]:
     """XGBoost's types of all features: "c" for categorical ones; all others are numbers.
 
-    For features that a dict does not have, the types of the columns count.
+    For features that a dict does not have, the types of the columns count. Those that are added are numbers.
     """
-    types = _FEATURE_TYPE(name, value, features, others)
-    return [kind or ("c" if i in features.categorical else "q") for i, kind in enumerate(types)]
+    types = _FEATURE_TYPE(name, value, features, others)[: features.n_columns]
+    of_columns = [kind or ("c" if i in features.categorical else "q") for i, kind in enumerate(types)]
+    return of_columns + ["q"] * len(features.sources)
 
 
 _TYPES = ("q", "c", "int", "float", "i")

@@ -6,6 +6,7 @@ from collections.abc import MappingView, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.checks import refuse
@@ -19,7 +20,7 @@ def as_list(values: Any) -> list[Any]:
     """The values of an argument that may be a list or a single value; None is an empty list."""
     if values is None:
         return []
-    return list(values) if isinstance(values, (list, tuple, np.ndarray)) else [values]
+    return list(values) if isinstance(values, (list, tuple, np.ndarray, pd.Index)) else [values]
 
 
 def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained, TrainingSpecification, ValidationSet
@@ -88,7 +89,9 @@ class BoostedRanker(TrainedModel):
         Features that say how a document stands among those of its query, which are added to each column that varies
         within queries: "standardize", "rank" or both; see :class:`boostrank.QueryFeatures`. `fit` computes them, also
         for validation sets, and `predict` then needs `qid` or `group`. Lists at prediction must be drawn as those of
-        the training. By default none are added, so that documents can be scored without their lists.
+        the training. By default none are added, so that documents can be scored without their lists. In parameters
+        with one value per feature, such as `monotone_constraints`, give those of the columns of X: the added features
+        have the values of their columns. So do groups of `interaction_constraints`.
     random_state : int, RandomState or None
         An integer is the seed of the library, and of the choice of the queries to hold out: the same integer gives the
         same model. From a RandomState, each `fit` draws another seed. With None, the library uses its default seed, and
@@ -291,7 +294,8 @@ class BoostedRanker(TrainedModel):
             with them. With the same data and settings, 10 rounds and then 10 more give the model of 20 rounds, unless
             `boosting` is "dart", the objective is an ensemble, whose models all start at the scores of this one, or
             random numbers are used, as they are by default: set ``subsample_queries=1, colsample_bynode=1``. Columns
-            with a categorical type must have the categories of that training.
+            with a categorical type must have the categories of that training. With `query_features` of the same kinds,
+            the features are those that the earlier model has, whatever varies in the new data.
             XGBoost then stores the features themselves, not only their bins, and LightGBM takes no `init_score`
             besides.
         feature_name : list of str, optional
@@ -331,6 +335,10 @@ class BoostedRanker(TrainedModel):
             # It looks only at which label is larger, and measures need labels of 0 or more.
             relevance = as_floats(y, "y")
             relevance = relevance - min(0.0, relevance.min(initial=0.0))
+        if settings.values["query_features"] is not None:
+            if isinstance(init_model, (str, os.PathLike)):
+                init_model = clone(self).load_model(init_model)
+            settings.values["query_features"].continue_from(init_model)
         random_state = settings.random_state()
         table = X if feature_name is None or isinstance(feature_name, str) else named_columns(X, feature_name)
         per_row = relevance, qid, group, sample_weight, init_score, position

@@ -12,18 +12,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.base import Backend, Trained
 from boostrank.backends.models import booster_of_state, compressed_state
 from boostrank.inputs.arrays import Ints, finite_numbers
-from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count, refuse, warn
+from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count, named_part, refuse, warn
 from boostrank.inputs.frames import QID, index_of, is_pandas, to_pandas, without_column
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels, as_labels
 from boostrank.queries.queries import Queries, find_qid, id_index, require_qid
 from boostrank.training.arguments import takes_other_names
-from boostrank.training.data import features_and_qid, grouped_features
+from boostrank.training.data import features_and_qid, grouped_features, id_per_row
 from boostrank.training.features import TrainingFeatures, check_features, plain_values
 
 _LISTS_ADVICE = (
@@ -386,7 +386,8 @@ class TrainedModel(BaseEstimator):
         if note:
             from boostrank.training.query_features import features_of_note
 
-            features = features_of_note(note, features)
+            with named_part(repr(os.fspath(path))):
+                features = features_of_note(note, features)
         self._set_model(Trained(booster, library.n_rounds(booster), {}), features)
         return self
 
@@ -424,8 +425,8 @@ class TrainedModel(BaseEstimator):
         Raises
         ------
         ValueError
-            For an unknown format; for a ranker with `query_features`, because engines score documents without their
-            lists; and as the function.
+            For an unknown format, and as the function; for example for a ranker with `query_features`, because search
+            engines score documents without their lists.
 
         Examples
         --------
@@ -442,11 +443,6 @@ class TrainedModel(BaseEstimator):
         exporters = {entry.name: entry for entry in entry_points(group="boostrank.exports")}
         check_choice("format", format, sorted(exporters))
         check_is_fitted(self, "booster_")
-        if self.query_features_ is not None:
-            raise ValueError(
-                f"a ranker with query_features cannot be exported to {format}: its features are relative to all "
-                "documents of a query, and the engine scores each document alone. Train it with query_features=None"
-            )
         exporters[format].load()(self, path, format, **settings)
 
     def __sklearn_tags__(self) -> Any:
@@ -496,14 +492,10 @@ class TrainedModel(BaseEstimator):
             names: Any = getattr(self, "feature_names_in_", ())
             values = plain_values(names, X) if validate_names is True and not has_categories else None
             return self._checked_features(X, validate_names) if values is None else values, None
-        if np.isscalar(qid) and not isinstance(qid, str):
-            qid = np.full(_num_samples(X), qid)
-        receiver = f"{type(self).__name__}.predict"
-        X, ids = features_and_qid(X, None, qid, group, receiver, _LISTS_ADVICE, self._qid_column)
+        given = X, None, id_per_row(X, qid), group, f"{type(self).__name__}.predict"
+        X, ids = features_and_qid(*given, _LISTS_ADVICE, self._qid_column)
         X, queries = self._checked_features(X, validate_names), Queries.from_qid(ids)
-        X = grouped_features(X, queries)
-        self.query_features_.warn_of_lists(X, queries)
-        X = self.query_features_.expand(X, queries)
+        X = self.query_features_.expand_new(grouped_features(X, queries), queries)
         return X, None if queries.permutation is None else np.argsort(queries.permutation)
 
     def _scores_by_round(self, X: Any, rows: Ints | None, base_score: float) -> Iterator[NDArray[np.float64]]:

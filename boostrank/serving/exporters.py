@@ -105,8 +105,9 @@ def export(
     ImportError
         If treelite is not installed: ``pip install boostrank[serve]``.
     ValueError
-        For names that the engine does not take, and models that it cannot represent: with categorical splits, with
-        linear trees, with LightGBM's `zero_as_missing` or XGBoost's `missing`, with trees of more than 300 levels;
+        For names that the engine does not take, and models that it cannot represent: with `query_features`, with
+        categorical splits, with linear trees, with LightGBM's `zero_as_missing` or XGBoost's `missing`, with trees of
+        more than 300 levels;
         if `version` cannot follow `absent`; and if a score differs. Then there is no file, or the old one.
 
     Warns
@@ -134,6 +135,11 @@ def export(
     check_is_fitted(ranker, "booster_")
     library, booster = ranker._library, ranker.booster_
     check_choice("format", format, FORMATS)
+    if ranker.query_features_ is not None:
+        raise ValueError(
+            f"a ranker with query_features cannot be exported to {format}: its features are relative to all documents "
+            "of a query, and the engine scores each document alone. Train it with query_features=None"
+        )
     reading = read_version(format, version)
     names = feature_names("features", ranker if features is None else features, format)
     if len(names) != ranker.n_features_in_:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,9 +67,8 @@ def training_data(
         features.qid_column = qid
     X, ids = features_and_qid(X, y, qid, group, f"{receiver}.fit")
     X, labels = features.learn(X), as_labels(y)
-    expand = None
-    if query_features is not None:
-        features.query_features, expand = query_features, partial(query_features.learn_and_expand, features)
+    features.query_features = query_features
+    expand = query_features and (lambda X, queries: query_features.learn(X, queries, features).expand(X, queries))
     data = group_data(X, labels, ids, sample_weight, init_score, position, expand)
     queries, n_documents = data.queries, data.queries.n_documents
     is_constant = queries.n_queries == 1 and n_documents > _MAX_NUMBERED and queries.ids.dtype.kind in "biuf"
@@ -121,6 +119,11 @@ def features_and_qid(
         # The third argument of XGBRanker.fit was the sizes of the queries.
         return features_and_qid(X, y, None, ids, receiver, advice, column)
     return X, ids
+
+
+def id_per_row(X: Any, qid: Any) -> Any:
+    """Query ids; one number, which makes one list of all rows of `X`, is repeated for each row."""
+    return np.full(_num_samples(X), qid) if np.isscalar(qid) and not isinstance(qid, str) else qid
 
 
 def as_sizes(group: ArrayLike) -> Any:

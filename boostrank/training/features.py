@@ -117,11 +117,12 @@ class TrainingFeatures(BaseEstimator):
     @property
     def of_booster(self) -> Features:
         """The features of the model, with those that `query_features` adds."""
-        names, number = getattr(self, "feature_names_in_", None), self.n_features_in_
+        names, sources = getattr(self, "feature_names_in_", None), []
         if self.query_features is not None:
             names = self.query_features.get_feature_names_out()
-            number = len(names)
-        return Features(number, None if names is None else names.tolist(), self.categorical_features)
+            sources = [column for _, column in self.query_features.features_]
+        number = self.n_features_in_ + len(sources)
+        return Features(number, None if names is None else names.tolist(), self.categorical_features, sources)
 
     def learn(self, X: Any) -> Any:
         """Set number and names to those of `X`, and return the checked features."""

@@ -6,7 +6,7 @@ import copy
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from types import MappingProxyType, NoneType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,18 +15,18 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boostrank.backends.base import GroupedData
 from boostrank.backends.features import Features, feature_choice, feature_types
 from boostrank.inputs.arrays import Bools, as_list
-from boostrank.inputs.checks import check_choice, check_count, refuse, warn
+from boostrank.inputs.checks import check_choice, check_count, named_part, refuse, warn
 from boostrank.inputs.frames import is_pandas, to_pandas
 from boostrank.inputs.streams import FeatureStream
 from boostrank.queries.list_features import compute
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import BLOCK_ROWS, Segments, parts, ranges
-from boostrank.training.data import features_and_qid, grouped_features
+from boostrank.training.data import features_and_qid, grouped_features, id_per_row
 from boostrank.training.features import TrainingFeatures, check_features
 
 #: The kinds of features, and what stands behind the name of the column in the names of their columns.
@@ -39,9 +39,10 @@ _MISSING, _INFINITE = 0.123, 45.6
 #: fewer lists than the second number, by this factor beyond that. Many lists also differ if the spread within lists of
 #: this share of the columns does by this factor.
 LEVELS, FEW_LISTS, FACTOR = (0.05, 0.95), 5, 2.0
-MANY_LISTS, SHARE_OF_COLUMNS = 20, 0.1
+MANY_LISTS, SHARE_OF_COLUMNS = 20, 0.2
 #: Spreads are those of at most so many lists.
 MAX_LISTS = 200
+_EDITED = "the field boostrank_query_features was damaged or edited, and is not that of the model: save the model again"
 _ADVICE = "train on lists that are cut as those at prediction, because features are relative to the list"
 
 
@@ -119,6 +120,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
     # The least and the largest size of most lists of the training, and the spreads of their columns, if known.
     _sizes: list[float] | None = None
     _spreads: list[float] | None = None
+    # Those of the model whose training goes on.
+    _continued: Sequence[tuple[str, int]] = ()
     # Parameters of the ranker that say which columns are categories.
     _categorical: Mapping[str, Any] = MappingProxyType({})
     __metadata_request__fit: ClassVar = {"qid": True}
@@ -168,17 +171,24 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
             The columns of the training.
         qid : array-like, shape (n_documents,), or str
-            As in :meth:`fit`. All documents of a query must be there.
+            As in :meth:`fit`; also one number, ``qid=0``, which makes one list of all rows. All documents of a query
+            must be there.
 
         Returns
         -------
         ndarray, sparse matrix or DataFrame of pandas or polars, shape (n_documents, n_features_out)
             As X, with the new columns, which are float32, behind the others, and without a column of query ids.
+
+        Warns
+        -----
+        UserWarning
+            If the lists are far shorter or longer than those of the training, or their values spread otherwise.
         """
         check_is_fitted(self, "features_")
-        X, ids = features_and_qid(X, None, qid, None, "QueryFeatures.transform")
+        X, ids = features_and_qid(X, None, id_per_row(X, qid), None, "QueryFeatures.transform")
         checked, queries = check_features(self, X), Queries.from_qid(ids)
         grouped = grouped_features(checked, queries)
+        self.warn_of_lists(grouped, queries)
         if isinstance(checked, FeatureStream):
             return self.expand(grouped, queries)
         values = queries.ungroup(self._values(grouped, queries))
@@ -191,8 +201,10 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         return self.fit(X, y, qid).transform(X, qid)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of all columns; columns without names are "x0", "x1", ..."""
-        return np.array([*self._names_in(), *self._new_names()], dtype=object)
+        """Names of all columns; those of X without names are `input_features`, or "x0", "x1", ..."""
+        check_is_fitted(self, "features_")
+        names = _check_feature_names_in(self, input_features)
+        return np.array([*names, *(f"{names[i]} ({KINDS[kind]})" for kind, i in self.features_)], dtype=object)
 
     def learn(self, X: Any, queries: Queries, features: TrainingFeatures) -> Self:
         """Fit to checked features, grouped by query, whose number and names are in `features`.
@@ -206,9 +218,13 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         for kind in kinds:
             check_choice("each kind of query features", kind, KINDS)
         names = getattr(features, "feature_names_in_", None)
-        described = Features(features.n_features_in_, None if names is None else names.tolist())
-        self._check_dense(X)
-        categorical = {*features.categorical_features, *self._categories_of_parameters(described)}
+        names = None if names is None else names.tolist()
+        described = Features(features.n_features_in_, names, features.categorical_features)
+        if self.columns is None and sp.issparse(X):
+            raise ValueError("query features of a sparse matrix are dense: give columns, those to compute them from")
+        types = feature_types("feature_types", self._categorical.get("feature_types", {}), described, {})
+        chosen = feature_choice("categorical_feature", self._categorical.get("categorical_feature", []), described, {})
+        categorical = {i for i, kind in enumerate(types) if kind == "c"} | {*chosen}
         named = [described.index("columns", column) for column in as_list(self.columns)]
         for column in set(named) & categorical:
             raise ValueError(f"columns of query features must be numbers, and the column {column} of X has categories")
@@ -216,25 +232,34 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         if self.columns is None:
             columns = [i for i in range(described.number) if i not in categorical]
         candidates = [(kind, column) for kind in dict.fromkeys(kinds) for column in columns]
-        chooses = self.columns is None and X is not None
-        self._set_features(features, self._useful(X, queries, columns, candidates) if chooses else candidates)
+        if self.columns is not None or X is None:
+            useful = candidates
+        elif {*self._continued} <= {*candidates} and {kind for kind, _ in self._continued} == {*kinds}:
+            useful = [*self._continued]
+        else:
+            useful = self._useful(X, queries, columns, candidates)
+        self._set_features(features, useful)
         if X is not None:
             self._sizes = np.quantile(queries.sizes, LEVELS, method="nearest").tolist()
             self._spreads = _spreads(X, queries, self.columns_).tolist()
-        if taken := set(self._new_names()) & set(self._names_in()):
+        if taken := set(self._new_names()) & set(names or ()):
             raise ValueError(f"X has the column {taken.pop()!r} already: leave it out")
         return self
 
-    def learn_and_expand(self, features: TrainingFeatures, X: Any, queries: Queries) -> Any:
-        """Fit to checked features, grouped by query, and add the features to them."""
-        return self.learn(X, queries, features).expand(X, queries)
-
     def expand(self, X: Any, queries: Queries) -> Any:
         """Checked features, grouped by query, with the new ones; the values of arrays and files are not copied."""
-        self._check_dense(X)
         if is_pandas(X) or sp.issparse(X):
             return self._append(X, self._values(X, queries))
         return WithQueryFeatures(X, queries, self)
+
+    def expand_new(self, X: Any, queries: Queries) -> Any:
+        """As :meth:`expand`, with a warning if the lists differ from those of the training."""
+        self.warn_of_lists(X, queries)
+        return self.expand(X, queries)
+
+    def continue_from(self, model: Any) -> None:
+        """Fit later to the features that a model has, if it has those of a transformer with the same settings."""
+        self._continued = getattr(getattr(model, "query_features_", None), "features_", ())
 
     def with_cut_copies(
         self, data: GroupedData, kept: Bools | None, random_state: np.random.RandomState
@@ -250,11 +275,13 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         is_left = lists.ranks(random_state.random_sample(lists.n_rows)) <= lists.repeat(sizes)
         rows = np.append(np.arange(queries.n_documents), ranges(queries.starts[copied], lists.sizes)[is_left])
         all_queries = Queries.from_sizes(np.append(queries.sizes, sizes), np.append(queries.ids, queries.ids[copied]))
-        n = self.n_features_in_
-        X = data.X._X if isinstance(data.X, WithQueryFeatures) else _safe_indexing(data.X, slice(n), axis=1)
+        # Queries without weight may be left out already.
+        is_stream = isinstance(data.X, WithQueryFeatures)
+        X = data.X._X[data.X._rows] if is_stream else _safe_indexing(data.X, slice(self.n_features_in_), axis=1)
         if isinstance(X, FeatureStream):
             raise ValueError("cut_copies takes features in memory: the rows of FeatureFiles cannot be repeated")
-        copies = replace(data, X=X).take_rows(rows, all_queries)
+        with named_part("cut_copies of query_features"):
+            copies = replace(data, X=X).take_rows(rows, all_queries)
         kept = None if kept is None else np.append(kept, np.ones(len(copied), dtype=bool))
         return replace(copies, X=self.expand(copies.X, all_queries)), kept
 
@@ -266,34 +293,19 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         (least, largest), middle = self._sizes, float(np.median(queries.sizes))
         if not least / factor <= middle <= largest * factor:
             warn(
-                f"half of the lists to score have {'at most' if middle < least else 'at least'} {middle:g} documents, "
-                f"and 90% of the lists of the training {least:g} to {largest:g}: {_ADVICE}"
+                f"the median length of the lists to score is {middle:g}, and 90% of the lists of the training have "
+                f"{least:g} to {largest:g} documents: {_ADVICE}"
             )
         elif queries.n_queries >= MANY_LISTS:
             with np.errstate(divide="ignore", invalid="ignore"):
                 factors = np.abs(np.log(_spreads(X, queries, self.columns_) / np.array(self._spreads)))
             differs = factors > np.log(FACTOR)
             if differs.sum() > SHARE_OF_COLUMNS * len(differs):
-                name = self._names_in()[self.columns_[int(np.argmax(differs))]]
+                name = self.get_feature_names_out()[self.columns_[int(np.argmax(differs))]]
                 warn(
                     f"{differs.sum()} of {len(differs)} columns, such as {name!r}, have a standard deviation within "
                     f"lists that differs from that of the training by more than a factor of {FACTOR:g}: {_ADVICE}"
                 )
-
-    def _categories_of_parameters(self, described: Features) -> list[int]:
-        """Indices of the columns that a parameter of the ranker calls categorical."""
-        columns: list[int] = []
-        for name, value in self._categorical.items():
-            if name == "feature_types":
-                kinds = feature_types(name, value, described, {})
-                columns += [i for i, kind in enumerate(kinds) if kind == "c"]
-            elif value != "auto":
-                columns += feature_choice(name, value, described, {})
-        return columns
-
-    def _check_dense(self, X: Any) -> None:
-        if self.columns is None and sp.issparse(X):
-            raise ValueError("query features of a sparse matrix are dense: give columns, those to compute them from")
 
     def note(self) -> str:
         """The fitted transformer as a text of one line, for model files; :func:`features_of_note` reads it."""
@@ -350,11 +362,12 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         return list(dict.fromkeys(column for _, column in self.features_))
 
     def _new_names(self) -> list[str]:
-        names = self._names_in()
-        return [f"{names[column]} ({KINDS[kind]})" for kind, column in self.features_]
+        return self.get_feature_names_out()[self.n_features_in_ :].tolist()
 
-    def _names_in(self) -> list[Any]:
-        return list(getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)]))
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan, tags.input_tags.sparse = True, self.columns is not None
+        return tags
 
 
 class WithQueryFeatures(FeatureStream):
@@ -418,24 +431,35 @@ def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
                 "them: replace the number by NaN in X"
             )
     transformer: QueryFeatures = clone(setting) if isinstance(setting, QueryFeatures) else QueryFeatures(setting)
+    categorical = {name: native.get(name) for name in ("categorical_feature", "feature_types")}
     transformer._categorical = {
-        name: native[name] for name in ("categorical_feature", "feature_types") if name in native
+        name: value for name, value in categorical.items() if not isinstance(value, (str, NoneType))
     }
     return transformer
 
 
 def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeatures:
-    """The features of X, and the transformer that adds the others, from the features of the booster of a model file."""
-    fields = json.loads(note)
-    n_columns, pairs = fields["n_columns"], [(kind, column) for kind, column in fields["features"]]
-    names = of_booster.feature_names_in_[:n_columns] if fields["has_names"] else None
-    by_column = {} if of_booster.categories is None else of_booster.categories.by_column
-    features = TrainingFeatures.of_model(n_columns, names, {i: list(values) for i, values in by_column.items()})
-    kinds, columns = zip(*pairs, strict=True) if pairs else ((), ())
-    features.query_features = QueryFeatures(list(dict.fromkeys(kinds)), list(dict.fromkeys(columns)))
-    features.query_features._set_features(features, pairs)
-    features.query_features._sizes, features.query_features._spreads = fields["sizes"], fields["spreads"]
-    return features
+    """The features of X of a model, with the fitted transformer that the note in a model file describes.
+
+    Raises ValueError for a note that was edited, and does not give the features of the booster.
+    """
+    names: Any = getattr(of_booster, "feature_names_in_", None)
+    try:
+        fields = json.loads(note)
+        n_columns, has_names = fields["n_columns"], fields["has_names"]
+        of_X = TrainingFeatures.of_model(n_columns, names[:n_columns] if has_names else None, {})
+        of_X.categories = of_booster.categories
+        features = [(kind, column) for kind, column in fields["features"]]
+        kinds, columns = zip(*features, strict=True) if features else ((), ())
+        of_X.query_features = QueryFeatures([*dict.fromkeys(kinds)], [*dict.fromkeys(columns)])
+        of_X.query_features._set_features(of_X, features)
+        of_X.query_features._sizes, of_X.query_features._spreads = fields["sizes"], fields["spreads"]
+        described = of_X.query_features.get_feature_names_out().tolist()
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{_EDITED} ({error!r})") from error
+    if len(described) != of_booster.n_features_in_ or (names is not None and described != names.tolist()):
+        raise ValueError(f"{_EDITED} ({described[-3:]})")
+    return of_X
 
 
 def _compute(rows: NDArray[Any], part: Segments, columns: Sequence[int], features: Any) -> NDArray[np.float32]:

@@ -66,7 +66,7 @@ class EvalSet:
         """The data, checked against the features of the training data and grouped by query."""
         given = self.X, self.y, self.qid, self.group
         X, ids = features_and_qid(*given, "eval_set", _EVAL_ADVICE, features.qid_column)
-        expand = None if features.query_features is None else features.query_features.expand
+        expand = None if features.query_features is None else features.query_features.expand_new
         X, labels = check_features(features, X), as_labels(self.y)
         return group_data(X, labels, ids, self.sample_weight, self.init_score, expand=expand)
 

@@ -1,6 +1,7 @@
 """Rankers with `query_features`: they equal rankers on features that `QueryFeatures` has added, and need the lists."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -99,8 +100,6 @@ def test_lists_are_those_of_any_argument_and_may_be_alone(ranker, shuffled):
     for call in (ranker.predict, ranker.staged_predict, ranker.apply):
         with pytest.raises(ValueError, match="relative to the list of a query: give qid= or group="):
             call(X)
-    with pytest.raises(ValueError, match=r"qid has \d+ values for the \d+ rows of X"):
-        ranker.predict(X, qid=qid[1:])
 
 
 def test_members_of_a_bag_have_the_features_of_the_bag(ranker_class, shuffled, tmp_path):
@@ -153,11 +152,46 @@ def test_without_a_column_that_varies_nothing_is_added(ranker_class, shuffled):
 def test_columns_that_a_parameter_calls_categorical_get_no_features(ranker_class, shuffled):
     X, y, qid = shuffled
     X = np.column_stack([X[:, :2], np.digitize(X[:, 2], [-1, 0, 1])])
-    name, value = ("feature_types", {2: "c"}) if ranker_class is br.XGBoostRanker else ("categorical_feature", [2])
-    model = small(ranker_class, query_features="rank", **{name: value}).fit(X, y, qid)
+    types = {"feature_types": ["q", "q", "c"]} if ranker_class is br.XGBoostRanker else {"categorical_feature": [2]}
+    model = small(ranker_class, query_features="rank", **types).fit(X, y, qid)
     assert pickle.loads(pickle.dumps(model)).query_features_.columns_ == [0, 1]
     with pytest.raises(ValueError, match="the column 2 of X has categories"):
         clone(model).set_params(query_features=br.QueryFeatures("rank", columns=[0, 2])).fit(X, y, qid)
+
+
+def test_features_have_the_parameters_of_their_columns(ranker_class, shuffled):
+    X, y, qid = shuffled
+    model, X = partial(small, ranker_class, query_features=KINDS), X[:, :3]
+    plain = model().fit(X, y, qid).predict(X, qid=qid)
+    for name, of_columns, of_all in (
+        ("monotone_constraints", [1, 0, -1], [1, 0, -1] * 3),
+        ("monotone_constraints", {0: 1, 2: -1, 8: 0}, [1, 0, -1, 1, 0, -1, 1, 0, 0]),
+        ("interaction_constraints", [[0, 1], [2]], [[0, 1, 3, 4, 6, 7], [2, 5, 8]]),
+    ):
+        scores, expected = (model(**{name: value}).fit(X, y, qid).predict(X, qid=qid) for value in (of_columns, of_all))
+        np.testing.assert_array_equal(scores, expected)
+        assert not np.array_equal(scores, plain)
+
+
+def test_a_training_goes_on_with_the_features_of_the_model(ranker_class, ranker, shuffled, tmp_path):
+    X, y, qid = shuffled
+    ranker.save_model(tmp_path / "m.json")
+    constant = np.column_stack([np.zeros(len(y)), X[:, 1:]])
+    assert len(clone(ranker).fit(constant, y, qid).query_features_.features_) == 18
+    for model in (ranker, tmp_path / "m.json"):
+        again = clone(ranker).fit(constant, y, qid, init_model=model)
+        assert again.query_features_.features_ == ranker.query_features_.features_
+        assert again.best_iteration_ == 2 * ranker.best_iteration_
+
+
+def test_a_note_that_was_edited_is_an_error(ranker, shuffled, tmp_path):
+    ranker.save_model(tmp_path / "m.json")
+    before, name, after = (tmp_path / "m.json").read_text().partition("boostrank_query_features")
+    for old, new in (("features", "others"), ("rank", "ranks"), (", 8]", ", 88]"), (", 8]", ", 7]"), ("[[", "[<")):
+        edited = (before + name + after.replace(old, new, 1)).replace("boostrank_sha256", "no_sha256")
+        (tmp_path / "m.json").write_text(edited)
+        with pytest.raises(ValueError, match=r"m.json': the field boostrank_query_features was damaged or edited"):
+            clone(ranker).load_model(tmp_path / "m.json")
 
 
 def test_settings_that_do_not_fit_are_errors(ranker_class, ranker, shuffled, tmp_path):
@@ -168,22 +202,29 @@ def test_settings_that_do_not_fit_are_errors(ranker_class, ranker, shuffled, tmp
     for settings in others:
         with pytest.raises(ValueError, match=r"query_features take only NaN for a missing value, so that \w+="):
             ranker_class(query_features="rank", **settings).fit(*shuffled)
-    with pytest.raises(ValueError, match="query_features cannot be exported to vespa: its features are relative"):
-        ranker.export(tmp_path / "m.json", "vespa")
+    for export in (ranker.export, partial(br.serving.export, ranker)):
+        with pytest.raises(ValueError, match="query_features cannot be exported to vespa: its features are relative"):
+            export(tmp_path / "m.json", "vespa", features=[f"f{i}" for i in range(30)])
+    with pytest.raises(ValueError, match=r"one value per feature \(10; .*got 4 values"):
+        clone(ranker).set_params(monotone_constraints=[0] * 4).fit(*shuffled)
     with pytest.raises(ValueError, match="init_model was trained on 30 features"):
         small(ranker_class, query_features="rank").fit(*shuffled, init_model=ranker)
 
 
 def test_lists_unlike_those_of_the_training_are_warned_of(ranker, shuffled, tmp_path):
-    X, _, qid = shuffled
+    X, y, qid = shuffled
     ranker.save_model(tmp_path / "m.json")
     few = pd.Series(qid).groupby(qid).cumcount().to_numpy() < 3
     for model in (ranker, clone(ranker).load_model(tmp_path / "m.json")):
         model.predict(X[: int(1.5 * np.bincount(qid).max())], qid=0)
+        model.predict(X * ([3] * 2 + [1] * 8), qid=qid)
         for values, lists, message in (
-            (X[few], qid[few], "half of the lists to score have at most 3 documents, and 90% of the lists of the"),
-            (X, 0, "half of the lists to score have at least 777 documents"),
+            (X[few], qid[few], "the median length of the lists to score is 3, and 90% of the lists of the training"),
+            (X, 0, "the median length of the lists to score is 777, and 90% "),
             (X * 3, qid, "10 of 10 columns, such as 'x0', have a standard deviation within lists"),
         ):
-            with pytest.warns(UserWarning, match=message):
-                model.predict(values, qid=lists)
+            for call in (model.predict, model.query_features_.transform):
+                with pytest.warns(UserWarning, match=message):
+                    call(values, qid=lists)
+    with pytest.warns(UserWarning, match="the median length of the lists to score is 3"):
+        ranker.fit(*shuffled, eval_set=[(X[few], y[few], qid[few])])
