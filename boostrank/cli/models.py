@@ -73,18 +73,13 @@ def fit(
     measures = options.parse_measures("--eval-metric", eval_metric, set_options(gain=gain)) if eval_metric else {}
     if validation is None:
         refuse_unused("--validation", patience=patience, eval_metric=eval_metric)
-    rankers = options.make_rankers(
-        objective,
-        backend,
-        leaves,
-        **set_options(gain=gain, learning_rate=learning_rate),
-        n_estimators=rounds,
-        early_stopping_rounds=None if validation is None else patience or DEFAULT_PATIENCE,
-        k=k,
-        n_jobs=threads,
-        query_features=None if query_features is None else split_outside_brackets(query_features),
-        random_state=seed,
-    )
+    settings: dict[str, Any] = {"n_estimators": rounds, "k": k, "n_jobs": threads, "random_state": seed}
+    settings |= set_options(gain=gain, learning_rate=learning_rate)
+    if validation is not None:
+        settings["early_stopping_rounds"] = patience or DEFAULT_PATIENCE
+    if query_features is not None:
+        settings["query_features"] = split_outside_brackets(query_features)
+    rankers = options.make_rankers(objective, backend, leaves, **settings)
     if len(rankers) != 1:
         raise ValueError(f"fit trains one model, but --objective {objective!r} has several; see boostrank compare")
     (ranker,) = rankers.values()

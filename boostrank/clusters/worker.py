@@ -117,11 +117,7 @@ def train_worker(
     """
     threads = backend.parameters.PARAMETERS["n_jobs"]
     parameters = {threads: n_threads, **specification.parameters}
-
-    @named_part(f"worker {rank}")
-    def prepare_with_name() -> tuple[GroupedData, list[ValidationSet], Any]:
-        return prepare(backend, specification, read(), expand)
-
+    prepare_with_name = named_part(f"worker {rank}")(partial(prepare, backend, specification, read, expand))
     with use_threads(parameters[threads]), collective.communicator(tracker, rank), ExitStack() as stack:
         data, validation, objective = collective.compute_on_all_workers(prepare_with_name)
         if backend.parameters.LIBRARY == "LightGBM":  # XGBoost's network is the collective.
@@ -139,10 +135,10 @@ def train_worker(
 
 
 def prepare(
-    backend: Backend, specification: TrainingSpecification, worker_rows: WorkerRows, expand: Expansion = None
+    backend: Backend, specification: TrainingSpecification, read: Callable[[], WorkerRows], expand: Expansion = None
 ) -> tuple[GroupedData, list[ValidationSet], Any]:
     """The data to train on, the validation sets, and the loss bound to the data, of one worker."""
-    selections, validation = worker_rows
+    selections, validation = read()
     if not selections:
         raise ValueError("there are no queries to train on here: use fewer workers, or distribute the rows again")
     data = _assemble(selections, expand)

@@ -139,7 +139,13 @@ class Comparison:
 
         The cells diff, p (Holm) and w/t/l of the baseline are empty. Runs have no cell for rounds.
         """
-        return _cells(self.rows_of(measure).loc[name])
+        row: Any = self.rows_of(measure).loc[name]
+        mean = f"{row['mean']:.4f}"
+        rounds = ["" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"] if "rounds" in row else []
+        if np.isnan(row["p_holm"]):
+            return [mean, "", "", "", *rounds]
+        wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
+        return [mean, f"{row['difference']:+.4f}", shown_p(row["p_holm"]), wins, *rounds]
 
     def find_measure(self, measure: Any = None) -> str:
         """Name of a measure of the comparison, by default the last one; ValueError if it has no such measure."""
@@ -399,13 +405,3 @@ def _extension(name: str) -> Any:
     for entry_point in importlib.metadata.entry_points(group="boostrank.displays", name=name):
         return entry_point.load()
     raise ImportError(f"no installed package has the entry point {name!r} of boostrank.displays: pip install boostrank")
-
-
-def _cells(row: Any) -> list[str]:
-    """Mean, diff, p (Holm), w/t/l and rounds of a row of a table of results, as text."""
-    mean = f"{row['mean']:.4f}"
-    rounds = ["" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"] if "rounds" in row else []
-    if np.isnan(row["p_holm"]):
-        return [mean, "", "", "", *rounds]
-    wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
-    return [mean, f"{row['difference']:+.4f}", shown_p(row["p_holm"]), wins, *rounds]

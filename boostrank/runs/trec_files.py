@@ -183,7 +183,11 @@ def parse_compiled(content: NDArray[np.uint8], kind: str) -> pd.DataFrame | None
 
     `content` has the bytes of the file, and a zero byte.
     """
-    if not _is_utf8(content):
+    try:
+        # The library takes any bytes.
+        if content.max() >= 128:
+            content.tobytes().decode()
+    except UnicodeDecodeError:
         return None
     texts, number = TEXTS[kind], NUMBERS[kind]
     roles: dict[str, Role] = {name: i for i, name in enumerate(texts)}
@@ -213,13 +217,6 @@ def _column(text: NDArray[np.uint8], places: Ints) -> Any:
         return dtype.__from_arrow__(array)
     content = text.tobytes()
     return pd.Series([content[start:end].decode() for start, end in pairwise(places.tolist())], dtype=dtype)
-
-
-def _is_utf8(content: NDArray[np.uint8]) -> bool:
-    try:
-        return int(content.max()) < 128 or bool(content.tobytes().decode())
-    except UnicodeDecodeError:
-        return False
 
 
 def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:

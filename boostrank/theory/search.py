@@ -278,14 +278,10 @@ def _near_ties(n: int, m: int, top: int, dcg: DCG, random: np.random.Generator) 
 
 
 def _batch(labels: NDArray[Any], probabilities: Floats) -> DistributionBatch:
+    """Distributions with probabilities that are rounded to whole hundredths, at least one; their sum stays 1."""
     n, n_outcomes, m = labels.shape
+    hundredths = np.maximum(1, np.round(100.0 * probabilities))
+    largest = np.arange(n), hundredths.argmax(axis=1)
+    hundredths[largest] += 100 - hundredths.sum(axis=1)
     outcomes = Segments.from_sizes([n_outcomes] * n)
-    return DistributionBatch(labels.reshape(-1, m).astype(np.float64), _hundredths(probabilities).ravel(), outcomes)
-
-
-def _hundredths(probabilities: Floats) -> Floats:
-    """Round probabilities to whole hundredths of at least one hundredth, such that their sum stays 1."""
-    counts = np.maximum(1, np.round(100.0 * probabilities))
-    largest = np.arange(len(counts)), counts.argmax(axis=1)
-    counts[largest] += 100 - counts.sum(axis=1)
-    return counts / 100.0
+    return DistributionBatch(labels.reshape(-1, m).astype(np.float64), hundredths.ravel() / 100.0, outcomes)

@@ -123,11 +123,9 @@ class BoundLoss(ABC):
         # A score that is not finite is the cause. It may have changed the values of other documents of its query.
         document = documents.start + int(np.argmin(np.isfinite(values) if are_finite.all() else are_finite))
         query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
-        cause = (
-            "its scores are finite, so the loss overflows: lower the learning rate"
-            if are_finite.all()
-            else "its scores are not finite: check the features, and lower the learning rate"
-        )
+        cause = "its scores are finite, so the loss overflows: lower the learning rate"
+        if not are_finite.all():
+            cause = "its scores are not finite: check the features, and lower the learning rate"
         raise FloatingPointError(
             f"{self.surrogate!r} has a gradient or Hessian that is not finite at document {document} of query "
             f"{str(self.queries.ids[query])!r}; {cause}"

@@ -193,20 +193,14 @@ class Settings:
         """
         if not isinstance(eval_set, (Mapping, list, tuple, NoneType)):
             checks.refuse("eval_set", eval_set, "a list or dict of (X, y, qid)", got=type(eval_set).__name__)
-        has_eval_set = bool(eval_set)
         holds_out = self.values["validation_fraction"] is not None
         stops_early = self.values["early_stopping_rounds"] is not None
-        # Whether each of these messages is true.
-        faults = {
-            f"give either {name} or validation_fraction, not both": has_eval_set and holds_out,
-            f"early_stopping_rounds needs validation queries: give {name} or validation_fraction": (
-                stops_early and not (has_eval_set or holds_out)
-            ),
-            "early_stopping_metric needs early_stopping_rounds": early_stopping_metric is not None and not stops_early,
-        }
-        for message, is_fault in faults.items():
-            if is_fault:
-                raise ValueError(message)
+        if eval_set and holds_out:
+            raise ValueError(f"give either {name} or validation_fraction, not both")
+        if stops_early and not (eval_set or holds_out):
+            raise ValueError(f"early_stopping_rounds needs validation queries: give {name} or validation_fraction")
+        if early_stopping_metric is not None and not stops_early:
+            raise ValueError("early_stopping_metric needs early_stopping_rounds")
 
     def random_state(self) -> RandomState:
         """A generator of the random numbers of one call of ``fit``, from the parameter `random_state`."""

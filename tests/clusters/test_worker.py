@@ -28,7 +28,7 @@ def prepared(rows, ranker=None, validation=None, is_selected=None, eval_metric=N
         features, (5, features.n_features_in_), np.random.RandomState(0), eval_metric=eval_metric
     )
     is_selected = np.ones(len(np.unique(rows[2])), dtype=bool) if is_selected is None else is_selected
-    return prepare(ranker._backend, specification, ([(rows, is_selected)], validation or {}))
+    return prepare(ranker._backend, specification, lambda: ([(rows, is_selected)], validation or {}))
 
 
 ROWS = [np.arange(10.0).reshape(5, 2), np.array([0, 1, 2, 3, 0]), np.array([7, 5, 7, 5, 6])]
