@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,7 @@ from boostrank.cli import documents, options
 from boostrank.cli.documents import QID, SCORE, ColumnOptions, features_of, read_documents
 from boostrank.cli.options import refuse_unused, require_folder_of, set_options, split_outside_brackets
 from boostrank.cli.reports import counted
+from boostrank.inputs.checks import named_part
 from boostrank.inputs.files import write_atomically, write_lines
 from boostrank.queries.queries import Queries
 from boostrank.rankers import load_model
@@ -132,7 +134,8 @@ def predict(
     if not needs_qid:
         refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid)
     like, columns = features_of(ranker), ColumnOptions(qid, None, features, drop, missing=missing)
-    X, _, ids = read_documents(data, columns, like=like, roles=("features", *["qid"] * needs_qid))
+    with nullcontext() if ranker.query_features_ is None else named_part(f"{model} has query_features"):
+        X, _, ids = read_documents(data, columns, like=like, roles=("features", *["qid"] * needs_qid))
     scores = ranker.predict(X, qid=ids)
     lines = "".join(f"{score!r}\n" for score in scores.tolist())
     if output is None:

@@ -16,6 +16,7 @@ from boostrank.inputs.checks import check_count, did_you_mean, is_count, refuse
 from boostrank.inputs.frames import is_pandas, to_pandas
 from boostrank.queries.queries import Queries, find_qid
 from boostrank.tables import html_table, text_lines
+from boostrank.training.data import id_per_row
 
 # Number of significant digits of the largest number of a column of contributions.
 DIGITS = 4
@@ -153,7 +154,8 @@ def explain(
         A fitted ranker of boostrank or a LGBMRanker. Of a Pipeline, give the last step and the features that it gets.
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
     qid : array-like, shape (n_documents,), optional
-        Query ids; by default the column or the index "qid" of `X`. Without any, all rows belong to one query.
+        Query ids; by default the column or the index "qid" of `X`. Without any, all rows belong to one query, for which
+        a ranker with `query_features` must get one number, ``qid=0``.
     query : query id, optional
         Required if there are several queries.
     ranks : int or two int, optional
@@ -191,7 +193,7 @@ def explain(
     >>> explanation.summary(n_features=3).shape
     (4, 6)
     """
-    X, qid = find_qid(X, qid)
+    X, qid = find_qid(X, id_per_row(X, qid))
     X = to_pandas(X)
     X = X if hasattr(X, "shape") else as_array(X, "X", keep_shape=True)
     ids = np.zeros(X.shape[0], dtype=int) if qid is None else Queries.from_qid(qid).qid
@@ -199,7 +201,7 @@ def explain(
     query, rows = _rows_of_query(ids, query)
     X = _safe_indexing(X, rows)
     transformer = getattr(ranker, "query_features_", None)
-    lists = {} if transformer is None else {"qid": ids[rows]}
+    lists = {} if transformer is None or qid is None else {"qid": ids[rows]}
     scores = np.asarray(ranker.predict(X, **lists), dtype=np.float64)
     order = np.argsort(-scores, kind="stable")
     ranks = _check_ranks(ranks, len(rows), query)

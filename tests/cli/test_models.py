@@ -44,5 +44,6 @@ def test_query_features_need_the_query_ids_of_documents(run, folder, tmp_path):
     ranker = br.LightGBMRanker(query_features=["rank", "standardize"], n_estimators=5, random_state=0).fit(X, y, qid)
     np.testing.assert_array_equal(np.loadtxt(run("predict", model, path).splitlines()), ranker.predict(X, qid=qid))
     pd.DataFrame(X).add_prefix("x").to_csv(tmp_path / "x.csv", index=False)
-    assert "name one with --qid" in run("predict", model, tmp_path / "x.csv", code=2)
+    assert "m has query_features: " in (error := run("predict", model, tmp_path / "x.csv", code=2))
+    assert "name one with --qid" in error
     assert "got 'gap'" in run("fit", path, model, "--query-features", "gap", code=2)

@@ -97,7 +97,8 @@ def test_lists_are_those_of_any_argument_and_may_be_alone(ranker, shuffled):
     assert found.scores == pytest.approx(scores[list(found.rows)], abs=1e-5)
     values = model.query_features_.transform(frame, qid).iloc[list(found.rows)].T
     np.testing.assert_array_equal(found.table.set_index("feature").loc[names, ["value_a", "value_b"]], values)
-    for call in (ranker.predict, ranker.staged_predict, ranker.apply):
+    assert explain(ranker, X[few], 0).ranking.equals(explain(ranker, X[few], qid[few]).ranking)
+    for call in (ranker.predict, ranker.staged_predict, ranker.apply, partial(explain, ranker)):
         with pytest.raises(ValueError, match="relative to the list of a query: give qid= or group="):
             call(X)
 
