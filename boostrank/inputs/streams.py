@@ -61,6 +61,10 @@ class FeatureStream(ABC):
         for start in range(0, max(1, len(self)), self.rows_per_block):
             yield self.read(start, start + self.rows_per_block)
 
+    def column_blocks(self) -> Iterator[NDArray[Any]]:
+        """Read all rows of features in memory, some columns after the others."""
+        yield self.read()
+
     def without_rows(self) -> Any:
         """An array, or a DataFrame if the features have names, with these features and no rows."""
         values = np.empty((0, self.shape[1]), self.dtype)

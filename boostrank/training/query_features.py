@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType, NoneType
 from typing import Any, ClassVar, Self
@@ -247,7 +247,13 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def expand(self, X: Any, queries: Queries) -> Any:
-        """Checked features, grouped by query, with the new ones; the values of arrays and files are not copied."""
+        """Checked features, grouped by query, with the new ones.
+
+        The values of arrays, of DataFrames of numbers of one type, and of files are not copied.
+        """
+        if is_pandas(X) and not any(isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes):
+            # The type in which LightGBM takes the columns. If all of them have it, they are not copied.
+            X = X.to_numpy(np.result_type(np.float32, *(dtype.type for dtype in X.dtypes)), na_value=np.nan)
         if is_pandas(X) or sp.issparse(X):
             return self._append(X, self._values(X, queries))
         return WithQueryFeatures(X, queries, self)
@@ -397,22 +403,36 @@ class WithQueryFeatures(FeatureStream):
         taken.shape = len(taken._rows), self.shape[1]
         return taken
 
-    def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
-        """Read rows, and compute the features of the lists that they belong to."""
+    @property
+    def rows_per_block(self) -> int:
+        """Number of rows of the blocks in which features are read: at least those of the longest list."""
+        return max(super().rows_per_block, int(self._queries.sizes.max(initial=1)))
+
+    def read(self, start: int = 0, stop: int | None = None, columns: slice = slice(None)) -> NDArray[Any]:
+        """Read rows, and compute the features of the lists that they belong to: all columns, or some new ones."""
         rows, n_columns = self._rows[start:stop], self._X.shape[1]
-        values = np.empty((len(rows), self.shape[1]), self.dtype)
+        first, end, _ = columns.indices(self.shape[1])
+        features = self._transformer.features_[max(0, first - n_columns) : end - n_columns]
+        n_old = end - first - len(features)
+        values = np.empty((len(rows), end - first), self.dtype if n_old else np.float32)
         if not len(rows):
             return values
-        first, last = np.searchsorted(self._queries.indptr, [rows[0], rows[-1]], side="right")
-        indptr = self._queries.indptr[first - 1 : last + 1]
+        first_list, last_list = np.searchsorted(self._queries.indptr, [rows[0], rows[-1]], side="right")
+        indptr = self._queries.indptr[first_list - 1 : last_list + 1]
         for lists in parts(indptr[1:] - indptr[0], BLOCK_ROWS):
             low, high = indptr[lists.start], indptr[lists.stop]
             block, part = _dense(self._X, slice(low, high)), Segments(indptr[lists.start : lists.stop + 1] - low)
             taken = slice(*np.searchsorted(rows, [low, high]))
-            values[taken, :n_columns] = block[rows[taken] - low]
-            added = _compute(block, part, range(n_columns), self._transformer.features_)
-            values[taken, n_columns:] = added[rows[taken] - low]
+            values[taken, :n_old] = block[rows[taken] - low, first:]
+            values[taken, n_old:] = _compute(block, part, range(n_columns), features)[rows[taken] - low]
         return values
+
+    def column_blocks(self) -> Iterator[NDArray[Any]]:
+        """Return the features of X, and compute the others, in each block as many as a quarter of these."""
+        yield self._X if len(self) == len(self._X) else self._X[self._rows]
+        n_columns, n_all = self._X.shape[1], self.shape[1]
+        for first in range(n_columns, n_all, step := max(1, n_columns // 4)):
+            yield self.read(columns=slice(first, first + step))
 
 
 def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:

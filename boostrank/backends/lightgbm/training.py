@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -32,8 +34,8 @@ from boostrank.inputs.streams import FeatureStream
 MIN_SUM_HESSIAN = 1e-10
 #: LightGBM's default of num_leaves. It warns if max_depth is given without num_leaves.
 DEFAULT_LEAVES = 31
-#: LightGBM's default of bin_construct_sample_cnt, the number of rows from which it finds the bins.
-SAMPLED_ROWS = 200_000
+#: Parameters of LightGBM whose values are those of all columns of a Dataset.
+OF_ALL_COLUMNS = ("max_bin_by_feature", "forcedbins_filename")
 #: LightGBM counts the rows of a Dataset, and those of all workers together, in 32 bits.
 MAX_ROWS = 2**31 - 1
 
@@ -52,8 +54,9 @@ def train(
     is_dart, is_continued = boosting_of(parameters) == "dart", specification.init_model is not None
     # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
     categorical = parameters.pop("categorical_feature", "auto")
+    reads_all = is_continued or not parameters.keys().isdisjoint(OF_ALL_COLUMNS)
     dataset = lgb.Dataset(
-        **dataset_features(data, is_continued),
+        **dataset_features(data, reads_all),
         label=data.labels.per_document,
         group=data.queries.sizes,
         weight=weights,
@@ -64,6 +67,8 @@ def train(
         # The scores of a model whose training goes on are computed from the features, so they must be kept.
         free_raw_data=not is_continued,
     )
+    if isinstance(data.X, FeatureStream) and data.X.in_memory and not reads_all:
+        _add_columns(dataset, data.X, dict(parameters))
     datasets = []
     for validation_set in validation:
         evaluated = validation_set.data
@@ -73,7 +78,7 @@ def train(
         if evaluated is data and not is_dart and not samples_queries(parameters):
             datasets.append(dataset)
             continue
-        features, label = dataset_features(evaluated, is_continued), evaluated.labels.per_document
+        features, label = dataset_features(evaluated, is_continued, has_bins=True), evaluated.labels.per_document
         datasets.append(lgb.Dataset(**features, label=label, init_score=evaluated.init_score, reference=dataset))
     sample = None if objective is None else QuerySample(objective, specification, is_dart)
     parameters.update(_objective(specification, data, sample, dataset))
@@ -212,8 +217,12 @@ def check_n_rows(n_rows: int, where: str) -> None:
         )
 
 
-def dataset_features(data: GroupedData, is_continued: bool = False) -> dict[str, Any]:
-    """The arguments of a Dataset that describe its features; `is_continued` says whether there is an earlier model."""
+def dataset_features(data: GroupedData, reads_all: bool = False, *, has_bins: bool = False) -> dict[str, Any]:
+    """The arguments of a Dataset that describe its features.
+
+    They are the first block of columns of a FeatureStream in memory, to which :func:`_add_columns` adds the others; but
+    all columns if `reads_all`, or for a Dataset that gets the bins of another one, which is what `has_bins` says.
+    """
     check_n_rows(data.queries.n_documents, "in X")
     if not isinstance(data.X, FeatureStream):
         return {"data": plain_matrix(FEATURE_NAMES.encode_columns(data.X) if is_pandas(data.X) else data.X)}
@@ -222,14 +231,32 @@ def dataset_features(data: GroupedData, is_continued: bool = False) -> dict[str,
             "LightGBM keeps the bins of the features in memory, not in the folder cache of FeatureFiles: make "
             "FeatureFiles without cache, or use XGBoostRanker"
         )
-    names = data.X.names
-    # LightGBM keeps the features if it is to compute the scores of an earlier model, and several copies in float64 of
-    # so many rows of what is read in parts.
-    reads_all = data.X.in_memory and (is_continued or len(data.X) <= SAMPLED_ROWS)
-    return {
-        "data": data.X.read() if reads_all else _sequence_class()(data.X),
-        "feature_name": "auto" if names is None else [FEATURE_NAMES.encode(name) for name in names],
-    }
+    X, names, n_columns = data.X, data.X.names, data.X.shape[1]
+    if not X.in_memory or (has_bins and not reads_all):
+        rows = _sequence_class()(X)
+    else:
+        rows = X.read() if reads_all else next(X.column_blocks())
+        n_columns = rows.shape[1]
+    names = None if names is None else [FEATURE_NAMES.encode(name) for name in names[:n_columns]]
+    return {"data": rows, "feature_name": "auto" if names is None else names}
+
+
+def _add_columns(dataset: Any, X: FeatureStream, parameters: dict[str, Any]) -> None:
+    """Add the other blocks of columns to a Dataset of the first one.
+
+    To find bins, LightGBM keeps up to 200,000 rows in float64, so only those of one block at a time. It finds the same
+    bins as from all columns together.
+    """
+    lgb = import_backend("lightgbm")
+    names = [FEATURE_NAMES.encode(name) for name in X.names or ()]
+    for block in islice(X.column_blocks(), 1, None):
+        n_columns = dataset.construct().num_feature()
+        block_names = names[n_columns : n_columns + block.shape[1]]
+        added = lgb.Dataset(block, params=parameters, feature_name=block_names).construct()
+        with warnings.catch_warnings():
+            # LightGBM warns that it keeps no features, and forgets which columns are categories: it has their bins.
+            warnings.simplefilter("ignore")
+            dataset.add_features_from(added)
 
 
 def plain_matrix(X: Any) -> Any:
