@@ -1,6 +1,7 @@
 """Rankers with `query_features`: they equal rankers on features that `QueryFeatures` has added, and need the lists."""
 
 import pickle
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.base import clone
 import boostrank as br
 from boostrank.inputs import streams
 from boostrank.rankers.explanations import explain
+from boostrank.training import query_features
 
 KINDS = ["standardize", "rank"]
 STOPPING = {"n_estimators": 30, "early_stopping_rounds": 3, "learning_rate": 0.3}
@@ -77,6 +79,24 @@ def test_the_model_is_that_of_expanded_features(
     before = pickle.loads(pickle.dumps(ranker))
     ranker.fit(X, y, qid, eval_set=sets[0], init_model=before)
     require_equal(ranker, X, other.fit(expanded, y, qid, eval_set=sets[1], init_model=other), expanded, qid)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+def test_features_are_never_in_memory_a_second_time(ranker_class, kind, monkeypatch):
+    values, qid = np.random.default_rng(0).random((20_000, 100), np.float32), np.arange(20_000) // 10
+    X, y, ranker = (
+        kind(values),
+        values[:, 0].round(),
+        small(ranker_class, query_features=br.QueryFeatures(columns=[*range(100)])),
+    )
+    ranker.fit(X[:500], y[:500], qid[:500])
+    for module, name, value in ((query_features, "BLOCK_ROWS", 500), (streams, "BLOCK_ELEMENTS", 150_000)):
+        monkeypatch.setattr(module, name, value)
+    tracemalloc.start()
+    ranker.fit(X, y, qid, eval_set=[(X, y, qid)]).predict(X, qid=qid)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < values.nbytes
 
 
 def test_lists_are_those_of_any_argument_and_may_be_alone(ranker, shuffled):
