@@ -32,10 +32,8 @@ def overlapping_texts(figure):
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
             overlaps.append((name, "outside of the figure"))
         for other, second in boxes[:i]:
-            width, height = (
-                min(box.x1, second.x1) - max(box.x0, second.x0),
-                min(box.y1, second.y1) - max(box.y0, second.y0),
-            )
+            width = min(box.x1, second.x1) - max(box.x0, second.x0)
+            height = min(box.y1, second.y1) - max(box.y0, second.y0)
             overlaps += [(other, name)] if width > 1 and height > 1 else []
     return overlaps
 

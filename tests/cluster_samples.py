@@ -54,10 +54,8 @@ def place_on(client, columns, sizes):
 
     workers = sorted(client.nthreads())
     # With new names: those of an earlier test that are still in memory may lie on another worker.
-    blocks = [
-        [da.from_array(part, chunks=-1, name=False) for part in np.split(column, np.cumsum(sizes)[:-1])]
-        for column in columns
-    ]
+    pieces = [np.split(column, np.cumsum(sizes)[:-1]) for column in columns]
+    blocks = [[da.from_array(part, chunks=-1, name=False) for part in parts] for parts in pieces]
     for i in range(len(sizes)):
         worker = workers[i * len(workers) // len(sizes)]
         persisted = client.persist([column[i] for column in blocks], workers=[worker], allow_other_workers=True)

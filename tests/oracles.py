@@ -10,10 +10,7 @@ import numpy as np
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import Separable
 
-GAINS = {
-    "exp2": lambda label: 2.0**label - 1.0,
-    "linear": lambda label: float(label),
-}
+GAINS = {"exp2": lambda label: 2.0**label - 1.0, "linear": float}
 DISCOUNTS = {
     "log2": lambda rank: 1.0 / math.log2(1 + rank),
     "zipf": lambda rank: 1.0 / rank,

@@ -76,9 +76,7 @@ def test_differences_are_paired(k):
 
 
 def test_a_difference_needs_support_only_where_ranks_differ():
-    log = ClickLog(
-        [1, 1, 1, 2, 2], row=[0, 0, 1, 1, 3, 3], position=[1] * 6, clicks=[1, 0, 0, 1, 1, 0], impressions=[9] * 6
-    )
+    log = ClickLog([1, 1, 1, 2, 2], [0, 0, 1, 1, 3, 3], [1] * 6, clicks=[1, 0, 0, 1, 1, 0], impressions=[9] * 6)
     scores, other = [2.0, 1.0, 3.0, 1.0, 0.0], [1.0, 2.0, 3.0, 1.0, 0.0]
     with pytest.raises(ValueError, match="2 of 5 rows have no support"):
         evaluate(log, scores, [1.0])

@@ -45,10 +45,7 @@ def nearly_valid_files(draw):
 def test_slow_and_fast_parser_agree_on_invalid_lines_and_on_all_values(tmp_path, block, implementation, text):
     broken, documents = oracle(text)
     if broken:
-        with pytest.raises(
-            ValueError,
-            match=rf"data\.txt, line {broken}: .+ \(in the line .+\); a line must have the form 'label qid:ID",
-        ):
+        with pytest.raises(ValueError, match=rf"data\.txt, line {broken}: .+ \(in the line .+\); a line must have the"):
             read(tmp_path, text)
     elif not documents:
         with pytest.raises(ValueError, match="but no documents"):
@@ -112,9 +109,7 @@ NO_NUMBERS = re.split(
 @for_each("text", NO_NUMBERS)
 def test_tokens_that_are_no_numbers_are_errors(tmp_path, implementation, text):
     for line in (f"{text} qid:1 1:1", f"1 qid:1 1:{text}"):
-        with pytest.raises(
-            ValueError, match=rf"line 2: '(1:)?({re.escape(text)}|\\\\x.*)' is not (a number|index:value)"
-        ):
+        with pytest.raises(ValueError, match=rf"line 2: '(1:)?({re.escape(text)}|\\\\x.*)' is not (a number|index)"):
             read(tmp_path, f"1 qid:1 1:0.5\n{line}\n")
 
 

@@ -96,11 +96,7 @@ def test_unknown_names_are_errors(name, near):
         (lambda: get_measure("p@5"), ValueError, r"got 'p@5'; did you mean 'P'\?"),
         (lambda: get_measure("lightgbm:mrr@5"), ValueError, "a measure of lightgbm must be ndcg or map"),
         (lambda: make_scorer("auc", ties="best"), TypeError, "'auc' has no setting 'ties'"),
-        (
-            lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([3])),
-            ValueError,
-            "labels has 2 values for the 3 rows",
-        ),
+        (lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([3])), ValueError, "labels has 2 values for"),
         (lambda: get_measure("ndcg").bind([1, -1], Queries.from_sizes([2])), ValueError, "is negative"),
         (lambda: get_measure("ndcg", empty="raise").bind([0], Queries.from_sizes([1])), ValueError, "query '0' has no"),
         (lambda: get_measure("auc").bind([1, 1], Queries.from_sizes([2])), ValueError, "no query is left"),

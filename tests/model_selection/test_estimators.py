@@ -36,10 +36,8 @@ def test_parameters_have_their_own_names(ranker):
     wrapped = accept_qid(clone(ranker))
     assert wrapped.set_params(max_depth=3).get_params()["max_depth"] == 3
     other = clone(ranker).set_params(max_depth=4)
-    assert wrapped.set_params(estimator=other, learning_rate=0.2).get_params() == {
-        **other.get_params(),
-        "estimator": other,
-    }
+    changed = wrapped.set_params(estimator=other, learning_rate=0.2)
+    assert changed.get_params() == {**other.get_params(), "estimator": other}
     assert (other.get_params()["max_depth"], other.get_params()["learning_rate"]) == (4, 0.2)
 
 

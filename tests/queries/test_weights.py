@@ -123,9 +123,7 @@ def test_bad_values_are_named(given, error, message):
 
 def test_missing_and_unknown_queries_are_named():
     series = by_id({"a": 1, "b": 2, "c": 3}, "by")
-    with pytest.raises(
-        ValueError, match=r"none for 'd', 'e' \(2 of 3 queries\). Its query ids are such as 'a', 'b', 'c'"
-    ):
+    with pytest.raises(ValueError, match=r"none for 'd', 'e' \(2 of 3 queries\). Its query ids are such as 'a', 'b'"):
         align(series, np.array(["a", "d", "e"], dtype=object), "by")
     # Numbers are not their texts.
     with pytest.raises(ValueError, match="none for 1 "):

@@ -104,10 +104,7 @@ def test_one_metric_of_the_last_held_out_set_stops_the_training(ranker_class, da
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: (str(s.sum()), 1, True)}, "same names in every round"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: 0.5}, "must return .name, value, is_higher_better"),
         ({"eval_set": [VALIDATION], "eval_metric": lambda y: 0.5}, r"\(y, scores\), .* -> .name, value, is_higher"),
-        (
-            {"eval_set": [VALIDATION], "eval_metric": lambda y, s: ("a", np.nan, True)},
-            "must return .* with a finite value",
-        ),
+        ({"eval_set": [VALIDATION], "eval_metric": lambda y, s: ("a", np.nan, True)}, "return .* with a finite value"),
         ({"eval_set": [VALIDATION], "eval_sample_weight": [[1.0, 2.0]]}, "one weight per query"),
         ({"eval_set": [VALIDATION], "verbose": "loud"}, "verbose must be"),
     ],

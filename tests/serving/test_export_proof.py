@@ -142,12 +142,7 @@ def test_reasons_of_differences(data, with_missing, path):
     infinite = np.where(y > 0, np.nan, rng.choice([LARGEST, 1e30, 3.4e38, 1e-20], len(y)))
     for engine, ranker_class, column, cause in (
         # In rows with missing values of other features.
-        (
-            "solr",
-            br.LightGBMRanker,
-            np.where(y > 0, 0, -1e-20),
-            "Solr takes numbers from -1.1e-13 to 1e-35 for 0, such",
-        ),
+        ("solr", br.LightGBMRanker, np.where(y > 0, 0, -1e-20), "Solr takes numbers from -1.1e-13 to 1e-35 for 0"),
         ("solr", br.XGBoostRanker, np.where(y > 0, LARGEST, rng.choice([np.nan, 3e38], len(y))), infinity),
         ("elasticsearch", br.XGBoostRanker, infinite, infinity),
         ("vespa", br.XGBoostRanker, infinite, infinity),

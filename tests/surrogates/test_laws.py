@@ -162,18 +162,9 @@ BROKEN = [
         variant(ConsistentLambdaRank, at=lambda self, *_: self, loss=lambda self, *s: ConsistentLambdaRank().loss(*s)),
         DERIVATIVE,
     ),
-    (
-        variant(Squared, loss=lambda self, *sample: Squared.loss(self, *sample).sum()),
-        r"loss must have shape \(5,\); got \(\)",
-    ),
-    (
-        variant(Squared, gradient_hessian=lambda self, s, u, q: ((s - u)[:1], np.ones_like(s))),
-        r"gradient must have shape \(16,\); got \(1,\)",
-    ),
-    (
-        variant(Squared, gradient_hessian=lambda self, s, u, q: (s - u, np.ones(1))),
-        r"Hessian must have shape \(16,\); got \(1,\)",
-    ),
+    (variant(Squared, loss=lambda self, *sample: Squared.loss(self, *sample).sum()), r"loss must have shape \(5,\)"),
+    (variant(Squared, gradient_hessian=lambda self, s, u, q: (s[:1], np.ones_like(s))), r"gradient .* got \(1,\)"),
+    (variant(Squared, gradient_hessian=lambda self, s, u, q: (s - u, np.ones(1))), r"Hessian .* \(16,\); got \(1,\)"),
     (changed(Squared, loss=lambda *sample: -np.inf), "loss is not finite$"),
     (changed(Squared, gradient=lambda s, u, q: np.where(u == 0.0, np.nan, 0.0)), "gradient is not finite$"),
     (changed(Squared, diagonal=lambda s, u, q: np.where(u == 0.0, np.inf, 0.0)), "Hessian is not finite$"),

@@ -22,12 +22,7 @@ def test_unknown_cutoffs_and_functions_are_refused(k):
         (("power", 0.5), None, "feasible", "Theorems 7, 8 and 14"),
         (("power", 0.5), 0.2, "feasible", "Theorems 13 and 17"),
         ("zipf", None, "boundary", "Theorem 9"),
-        (
-            ("power", 1),
-            0.2,
-            "boundary",
-            "unless the labels at s = 1 are certain, or both rank the same documents first",
-        ),
+        (("power", 1), 0.2, "boundary", "unless the labels at s = 1 are certain, or both rank the same documents"),
         ("log2", ("power", 0.5), "boundary", "Theorems 11 and 15"),
         ("log2", ("power", 0.5), "boundary", "If these are equal, it depends on their curves near s = 1"),
         (("power", 1.01), None, "too fast", "Theorem 10"),

@@ -38,9 +38,8 @@ def test_models_are_those_of_one_process(name, native, rows, with_holes):
         X = np.abs(np.round(X))
         rows = [abs(rows[0].round()), *rows[1:]]
     local = small_local(ranker_class, **native).fit(X, y, qid)
-    np.testing.assert_allclose(
-        small(ranker_class, **native).fit(*rows).predict(rows[0]).compute(), local.predict(X), atol=1e-5
-    )
+    scores = small(ranker_class, **native).fit(*rows).predict(rows[0])
+    np.testing.assert_allclose(scores.compute(), local.predict(X), atol=1e-5)
     assert not np.allclose(local.predict(X), small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
 
 

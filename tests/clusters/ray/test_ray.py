@@ -115,18 +115,10 @@ def test_arguments_that_are_wrong_are_errors_before_the_training(frame):
     for arguments, error, message in [
         ({"dataset": frame}, TypeError, r"^dataset must be a ray\.data\.Dataset, .*; got .*DataFrame"),
         ({"validation": [dataset]}, TypeError, r"validation set 'valid_0' must be a ray\.data\.Dataset"),
-        (
-            {"ranker": br.LightGBMRanker(early_stopping_rounds=3)},
-            ValueError,
-            "needs validation queries: give validation",
-        ),
+        ({"ranker": br.LightGBMRanker(early_stopping_rounds=3)}, ValueError, "queries: give validation or"),
         ({"dataset": ray.data.from_items([])}, ValueError, "X must be a DataFrame with columns that are features"),
         ({"qid": "qid"}, ValueError, "the name of a column of dataset must be one of .*; got 'qid'"),
-        (
-            {"validation": dataset.drop_columns(["x1"])},
-            ValueError,
-            r"a column of validation set 'valid_0' must be one of .*; got 'x1'",
-        ),
+        ({"validation": dataset.drop_columns(["x1"])}, ValueError, r"set 'valid_0' must be one of .*; got 'x1'"),
         ({"num_workers": 0}, ValueError, "num_workers must be an integer of at least 1"),
     ]:
         with pytest.raises(error, match=message):
