@@ -492,8 +492,8 @@ class TrainedModel(BaseEstimator):
             names: Any = getattr(self, "feature_names_in_", ())
             values = plain_values(names, X) if validate_names is True and not has_categories else None
             return self._checked_features(X, validate_names) if values is None else values, None
-        given = X, None, id_per_row(X, qid), group, f"{type(self).__name__}.predict"
-        X, ids = features_and_qid(*given, _LISTS_ADVICE, self._qid_column)
+        receiver = f"{type(self).__name__}.predict"
+        X, ids = features_and_qid(X, None, id_per_row(X, qid), group, receiver, _LISTS_ADVICE, self._qid_column)
         X, queries = self._checked_features(X, validate_names), Queries.from_qid(ids)
         X = self.query_features_.expand_new(grouped_features(X, queries), queries)
         return X, None if queries.permutation is None else np.argsort(queries.permutation)

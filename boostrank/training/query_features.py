@@ -223,14 +223,13 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         if self.columns is None and sp.issparse(X):
             raise ValueError("query features of a sparse matrix are dense: give columns, those to compute them from")
         types = feature_types("feature_types", self._categorical.get("feature_types", {}), described, {})
-        chosen = feature_choice("categorical_feature", self._categorical.get("categorical_feature", []), described, {})
-        categorical = {i for i, kind in enumerate(types) if kind == "c"} | {*chosen}
-        named = [described.index("columns", column) for column in as_list(self.columns)]
-        for column in set(named) & categorical:
-            raise ValueError(f"columns of query features must be numbers, and the column {column} of X has categories")
-        columns = list(dict.fromkeys(named))
+        codes = feature_choice("categorical_feature", self._categorical.get("categorical_feature", []), described, {})
+        categorical = {i for i, kind in enumerate(types) if kind == "c"} | {*codes}
+        columns = [*dict.fromkeys(described.index("columns", column) for column in as_list(self.columns))]
         if self.columns is None:
             columns = [i for i in range(described.number) if i not in categorical]
+        for column in categorical.intersection(columns):
+            raise ValueError(f"columns of query features must be numbers, and the column {column} of X has categories")
         candidates = [(kind, column) for kind in dict.fromkeys(kinds) for column in columns]
         if self.columns is not None or X is None:
             useful = candidates
