@@ -414,8 +414,12 @@ class BoostedRanker(TrainedModel):
         n_features, names = self._backend.n_features(init_model), self._backend.feature_names(init_model)
         own = features.of_booster
         if n_features != own.number or (names is not None and own.names is not None and names != own.names):
+            before, now = list(names or ()), list(own.names or ())
+            same = [first == second for first, second in zip(before, now, strict=False)]
+            start = [*same, False].index(False)
             raise ValueError(
-                f"init_model was trained on {n_features} features {(names or [])[:5]}, but X has {own.number} features "
-                f"{list(own.names or ())[:5]}: its training can only go on with the same features in the same sequence"
+                f"init_model was trained on {n_features} features, and X has {own.number}; they differ from the feature "
+                f"{start} on, {before[start : start + 5]} and {now[start : start + 5]}: its training can only go on with "
+                "the same features in the same sequence"
             )
         return init_model

@@ -228,7 +228,9 @@ def test_settings_that_do_not_fit_are_errors(ranker_class, ranker, shuffled, tmp
             export(tmp_path / "m.json", "vespa", features=[f"f{i}" for i in range(30)])
     with pytest.raises(ValueError, match=r"one value per feature \(10; .*got 4 values"):
         clone(ranker).set_params(monotone_constraints=[0] * 4).fit(*shuffled)
-    with pytest.raises(ValueError, match="init_model was trained on 30 features"):
+    with pytest.raises(
+        ValueError, match=r"on 30 features, and X has 20; .* feature 10 on, \['x0 \(stand.* and \['x0 \(rank"
+    ):
         small(ranker_class, query_features="rank").fit(*shuffled, init_model=ranker)
 
 
