@@ -418,8 +418,8 @@ class BoostedRanker(TrainedModel):
             same = [first == second for first, second in zip(before, now, strict=False)]
             start = [*same, False].index(False)
             raise ValueError(
-                f"init_model was trained on {n_features} features, and X has {own.number}; they differ from the feature "
-                f"{start} on, {before[start : start + 5]} and {now[start : start + 5]}: its training can only go on with "
-                "the same features in the same sequence"
+                f"init_model was trained on {n_features} features, and X has {own.number}; they differ from feature "
+                f"{start} on, {before[start : start + 5]} and {now[start : start + 5]}: its training can only go on "
+                "with the same features in the same sequence"
             )
         return init_model

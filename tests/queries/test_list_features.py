@@ -51,10 +51,17 @@ def _columns():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("layout", LAYOUTS, ids=["C", "Fortran", "strided"])
-def test_features_are_those_of_a_slow_loop(implementation, X, dtype, layout):
+def test_features_are_those_of_a_slow_loop(implementation, X, dtype, layout, monkeypatch):
     with np.errstate(over="ignore"):
         X = layout(X.astype(dtype))
     found = compute(X, FEATURES, QUERIES)
+    # They do not depend on blocks and the number of threads.
+    monkeypatch.setattr(threads, "MIN_SECONDS", 0.0)
+    monkeypatch.setattr(list_features, "COMPILED_BLOCK_ROWS", 70)
+    monkeypatch.setattr(list_features, "BLOCK_ROWS", 70)
+    for n_jobs in (1, 4):
+        with use_threads(n_jobs):
+            np.testing.assert_array_equal(compute(X, FEATURES, QUERIES), found)
     assert (found.dtype, found.shape) == (np.float32, (len(X), len(FEATURES)))
     for values, (kind, i) in zip(found.T, FEATURES, strict=True):
         expected = np.concatenate([slow_feature(rows, kind) for rows in np.split(X[:, i], QUERIES.starts[1:])])
@@ -69,13 +76,3 @@ def test_the_nearest_numbers_have_ranks_of_their_own(implementation, n):
     np.testing.assert_array_equal(ranks, (rankdata(X.ravel()) / n).astype(np.float32))
     # The range of these has no inverse.
     assert not compute(X[np.abs(X[:, 0]) < 1e-300], [("standardize", 0)], Segments.from_sizes([n // 11 * 5])).any()
-
-
-def test_results_do_not_depend_on_blocks_and_the_number_of_threads(implementation, X, monkeypatch):
-    expected = compute(X, FEATURES, QUERIES)
-    monkeypatch.setattr(threads, "MIN_SECONDS", 0.0)
-    for name in ("COMPILED_BLOCK_ROWS", "BLOCK_ROWS"):
-        monkeypatch.setattr(list_features, name, 70)
-    for n_jobs in (1, 4):
-        with use_threads(n_jobs):
-            np.testing.assert_array_equal(compute(X, FEATURES, QUERIES), expected)
