@@ -123,18 +123,15 @@ def test_a_missing_backend_is_an_error_that_says_what_to_install(monkeypatch):
             ranker.fit(X, y, qid)
 
 
-def test_layers_list_every_package_once():
+def test_layers_list_every_package_once_and_imports_run_downward():
     modules = {path.parts[0].removesuffix(".py") for path in SOURCES}
     assert sorted(CORE + EXTENSIONS + COMMANDS) == sorted(modules - {"__init__", "__main__"})
+    assert list(layer_faults(CORE + EXTENSIONS + COMMANDS, WITHOUT_ENTRY)) == []
 
 
 WITHOUT_ENTRY = {
     path: source for path, source in SOURCES.items() if path not in {Path("__init__.py"), Path("__main__.py")}
 }
-
-
-def test_imports_run_downward():
-    assert list(layer_faults(CORE + EXTENSIONS + COMMANDS, WITHOUT_ENTRY)) == []
 
 
 def test_the_core_imports_no_extension():

@@ -52,9 +52,6 @@ def test_an_interruptible_function_is_interrupted_at_once():
             interruptible(lambda: interruptible(list) + interrupt(seen))
     assert seen == []
     assert interruptible(max, 1, 2) == 2
-
-
-def test_a_signal_that_waits_is_handled_before_an_interruptible_function():
     with defer_interrupts():
         interrupt()
         with pytest.raises(KeyboardInterrupt):

@@ -126,7 +126,7 @@ def last_click(log):
     return log.sessions.repeat(log.sessions.max(np.where(log.clicks > 0, log.position, 0)))
 
 
-def test_lists_that_end_at_the_last_click_are_found(complete):
+def test_lists_that_end_at_the_last_click_are_found_and_complete_lists_of_any_length_are_not(complete):
     log = part_of(complete, complete.position <= last_click(complete))
     ending = int((last_click(complete)[complete.sessions.starts] > 1).sum())
     with pytest.warns(UserWarning, match=f"{ending} of {ending} sessions with a click end with a click"):
@@ -134,9 +134,6 @@ def test_lists_that_end_at_the_last_click_are_found(complete):
     assert (values[1:] > 1.15 / np.arange(2, 9)).all()
     # Counts do not have the lists, and warnings are errors.
     harvest_propensities(log.aggregate())
-
-
-def test_complete_lists_of_any_length_are_not_suspected(complete):
     harvest_propensities(part_of(complete, last_click(complete) > 0))
     # Lists of one document always end with a click if there is one.
     warn_of_cut_lists(part_of(complete, complete.position == 1))
@@ -159,9 +156,11 @@ def with_gaps():
     return harvest_propensities(log)
 
 
-def test_positions_without_a_value_are_never_used_silently(with_gaps):
+def test_positions_without_a_value_are_named_and_never_used_silently(with_gaps):
     with pytest.raises(ValueError, match=r"no propensity for the positions \[3\], which no clicks"):
         with_gaps.click_model()
+    assert repr(with_gaps).endswith(", not_estimated=[3])")
+    assert repr(Propensities(np.full(12, 0.5), np.zeros(12))).count("0.5") == 10
 
 
 def test_extrapolation_is_marked(with_gaps):
@@ -198,11 +197,6 @@ def test_intervals_are_those_of_the_logarithm(with_gaps):
     assert np.isnan([low[2], high[2]]).all()
     with pytest.raises(ValueError, match="level must be"):
         with_gaps.interval(1.0)
-
-
-def test_repr(with_gaps):
-    assert repr(with_gaps).endswith(", not_estimated=[3])")
-    assert repr(Propensities(np.full(12, 0.5), np.zeros(12))).count("0.5") == 10
 
 
 def test_an_estimate_above_1_is_scaled_in_the_click_model():

@@ -59,13 +59,7 @@ def test_cascade_corrections_are_unbiased_for_all_relevances(satisfaction):
         np.testing.assert_allclose(mean, relevant, atol=1e-12)
 
 
-def test_impressions_of_a_cascade_that_goes_on_have_the_inverses_of_its_probabilities_as_weights():
-    log = ClickLog([1, 1], [0, 1, 0, 1], [1, 2, 1, 2], [1, 1, 0, 1], session=[0, 0, 1, 1])
-    # The second document is examined with the probability 0.5 below a click.
-    assert estimate_relevance(log, Cascade(0.5)).relevance.tolist() == [0.5, (1 / 0.5 + 1) / 2]
-
-
-def test_a_cascade_that_ends_with_a_click_counts_examined_impressions():
+def test_impressions_of_a_cascade_have_the_inverses_of_its_probabilities_as_weights():
     log = ClickLog([1] * 3, [0, 1, 2, 0, 1, 2], [1, 2, 3] * 2, [0, 1, 0, 0, 0, 1], session=[0] * 3 + [1] * 3)
     found = estimate_relevance(log, "cascade")
     assert found.relevance.tolist() == [0.0, 0.5, 1.0]
@@ -73,6 +67,9 @@ def test_a_cascade_that_ends_with_a_click_counts_examined_impressions():
     first = ClickLog([1, 1], [0, 1], [1, 2], [1, 0], session=[0, 0])
     with pytest.raises(ValueError, match=r"1 of 2 rows have no support.* row 1 of query '1'"):
         ClickLabels(first, "cascade").targets()
+    log = ClickLog([1, 1], [0, 1, 0, 1], [1, 2, 1, 2], [1, 1, 0, 1], session=[0, 0, 1, 1])
+    # The second document is examined with the probability 0.5 below a click.
+    assert estimate_relevance(log, Cascade(0.5)).relevance.tolist() == [0.5, (1 / 0.5 + 1) / 2]
 
 
 def test_rows_without_support_are_named_or_marked():

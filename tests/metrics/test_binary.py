@@ -23,15 +23,10 @@ def test_average_precision_may_be_divided_by_the_possible_number(ragged, ties, k
     )
 
 
-def test_rare_relevance_in_a_long_tie():
-    y = np.zeros(5000)
-    y[[17, 4000, 4001]] = 1.0
-    expected = sum(math.comb(5000 - t, 2) / t for t in range(1, 4999)) / math.comb(5000, 3)
-    assert FUNCTIONS["mrr"](y, np.zeros(5000), one_query(y)) == pytest.approx(expected, rel=1e-12)
-
-
 @pytest.mark.usefixtures("implementation")
-def test_much_relevance_in_a_long_tie_does_not_overflow():
-    y = np.arange(2000) < 1600
-    expected = sum(math.comb(2000 - t, 1599) / math.comb(2000, 1600) / t for t in range(1, 402))
-    assert FUNCTIONS["mrr"](y, np.zeros(2000), one_query(y)) == pytest.approx(expected, rel=1e-12)
+@for_each(("n", "n_relevant"), [(5000, 3), (2000, 1600)])
+def test_the_first_relevant_rank_in_a_long_tie_does_not_overflow(n, n_relevant):
+    y = np.random.default_rng(0).permutation(n) < n_relevant
+    later = [math.comb(n - t, n_relevant - 1) / math.comb(n, n_relevant) for t in range(1, n - n_relevant + 2)]
+    expected = sum(probability / t for t, probability in enumerate(later, 1))
+    assert FUNCTIONS["mrr"](y, np.zeros(n), one_query(y)) == pytest.approx(expected, rel=1e-12)

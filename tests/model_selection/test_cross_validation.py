@@ -202,18 +202,6 @@ def test_weights_are_those_of_the_rows_of_a_fold(ranker, data, in_pipeline):
         np.testing.assert_array_equal(search.predict(X), best.predict(X))
 
 
-def test_wrong_arguments_of_fit_are_errors(ranker, data):
-    with pytest.raises(ValueError, match=r"one weight per query \(24\) or per document"):
-        br.cross_validate(ranker, *data, cv=3, params={"sample_weight": np.ones(23)})
-    with pytest.raises(TypeError, match=r"unexpected argument.*typo"):
-        br.cross_validate(ranker, *data, cv=3, params={"typo": 1})
-    # Requests of the user are kept.
-    with sklearn.config_context(enable_metadata_routing=True):
-        ranker.set_fit_request(sample_weight="other")
-    with pytest.raises(TypeError, match=r"unexpected argument.*sample_weight"):
-        br.cross_validate(ranker, *data, cv=3, params={"sample_weight": np.ones(24)})
-
-
 @of_both
 def test_params_may_have_validation_data(ranker, data):
     X, y, qid = data
@@ -238,12 +226,21 @@ def test_preferences_are_scored_by_agreement(data):
         br.grid_search(ranker, {"k": [5]}, X, graph, cv=3, scoring={"first": br.make_scorer("ndcg@10")})
 
 
-def test_a_measure_that_is_not_defined_in_a_fold_is_an_error(ranker, data):
+def test_wrong_arguments_of_fit_and_measures_that_are_not_defined_in_a_fold_are_errors(ranker, data):
     X, y, qid = data
     _, test = list(br.QueryKFold(3).split(X, groups=qid))[1]
     y = np.where(np.isin(np.arange(len(y)), test), 0, y)
     with pytest.raises(ValueError, match=r"^no query is left"):
         br.cross_validate(ranker, X, y, qid, cv=3, scoring=br.get_measure("ndcg@10", empty="skip"))
+    with pytest.raises(ValueError, match=r"one weight per query \(24\) or per document"):
+        br.cross_validate(ranker, *data, cv=3, params={"sample_weight": np.ones(23)})
+    with pytest.raises(TypeError, match=r"unexpected argument.*typo"):
+        br.cross_validate(ranker, *data, cv=3, params={"typo": 1})
+    # Requests of the user are kept.
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker.set_fit_request(sample_weight="other")
+    with pytest.raises(TypeError, match=r"unexpected argument.*sample_weight"):
+        br.cross_validate(ranker, *data, cv=3, params={"sample_weight": np.ones(24)})
 
 
 # Rankers of other libraries

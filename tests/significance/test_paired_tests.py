@@ -73,12 +73,6 @@ def test_the_corrected_resampled_test_is_that_of_its_formula():
             function(left, right, test_to_train=-1)
 
 
-def test_ties_are_counted_and_skipped_queries_are_not():
-    assert permutation_test([1.0, 0.5], [1.0, 0.5]).p_value == 1.0
-    seen = permutation_test([0.5, np.nan, 1.0], [0.25, np.nan, 1.0])
-    assert (seen.wins, seen.ties, seen.losses) == (1, 1, 0)
-
-
 def test_skewed_differences_of_few_queries_warn():
     few_large = np.array([0.0] * 4 + [0.01] * 10 + [0.5])
     doubtful = [few_large, -np.tile(few_large, 6)]
@@ -102,7 +96,7 @@ def test_chunks_change_memory_but_not_results(monkeypatch):
     assert peak < 1e6
 
 
-def test_equal_differences_and_a_single_query():
+def test_ties_equal_differences_and_a_single_query():
     same, zero = np.array([0.5, 0.25, 1.0]), np.zeros(3)
     assert effect_size(same, same) == 0.0
     assert effect_size(same - 0.1, same) == -np.inf
@@ -111,6 +105,9 @@ def test_equal_differences_and_a_single_query():
     assert np.isnan(confidence_interval([0.3], [0.1])).all()
     assert np.isnan(effect_size([0.3], [0.1]))
     assert permutation_test([0.3], [0.1]).p_value == 1.0
+    assert permutation_test([1.0, 0.5], [1.0, 0.5]).p_value == 1.0
+    seen = permutation_test([0.5, np.nan, 1.0], [0.25, np.nan, 1.0])
+    assert (seen.wins, seen.ties, seen.losses) == (1, 1, 0)
 
 
 @pytest.mark.parametrize("function", ALL)

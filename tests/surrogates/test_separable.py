@@ -124,14 +124,11 @@ def test_profiling_is_finite_where_the_inverse_slope_is_infinite(potential, boun
         assert gradient[4:].sum() == pytest.approx(0.0, abs=1e-6)
 
 
-def test_profiling_does_not_overflow_between_distant_scores():
+def test_profiling_does_not_overflow_between_distant_scores_or_beside_a_huge_query():
     queries, scores, targets = Queries.from_sizes([2]), np.array([0.0, 2000.0]), np.array([0.5, 0.25])
     gradient, hessian = Profiled(Exponential()).gradient_hessian(scores, targets, queries)
     np.testing.assert_allclose(gradient, [-0.5, 0.5], atol=1e-6)
     np.testing.assert_allclose(hessian, [0.0, 0.75], atol=1e-6)
-
-
-def test_the_intercept_of_poisson_is_finite_for_an_empty_query_beside_a_huge_one():
     queries, targets = Queries.from_sizes([2, 2]), np.array([0.0, 0.0, 1e30, 1.0])
     gradient, _ = Profiled(Poisson()).gradient_hessian(np.array([0.0, 1.0, 0.0, 1.0]), targets, queries)
     assert gradient[:2] == pytest.approx([0.0, 0.0], abs=1e-12)

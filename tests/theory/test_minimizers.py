@@ -71,9 +71,7 @@ def test_minimizers_at_infinity_are_infinite_in_closed_form():
     assert minimizer("logistic", certain).tolist() == [np.inf, -np.inf]
     assert minimizer("softmax", certain).tolist() == [0.0, -np.inf]
     assert minimizer("pnorm", certain).tolist() == minimizer("cosine", certain).tolist() == [1.0, 0.0]
-
-
-def test_an_expected_target_above_its_bound_by_rounding_has_the_minimizer_of_the_bound():
+    # Rounding may bring an expected target above its bound.
     above = np.nextafter(1.0, 2.0)
     assert Logistic().minimizer(np.array([[above, 0.5]])).tolist() == [[np.inf, 0.0]]
 
@@ -91,7 +89,7 @@ def test_equal_labels_have_equal_minimizers(surrogate, labels):
             np.testing.assert_allclose(np.ptp(np.clip(scores, -20.0, 20.0)), 0.0, atol=1e-3)
 
 
-def test_excess_loss_is_the_expected_loss_less_the_least():
+def test_excess_loss_is_the_expected_loss_less_its_infimum():
     random = np.random.default_rng(0)
     for surrogate in [*(each for each in CONSISTENT if not each.reweighted), Arc()]:
         for distribution in some(3, n=3):
@@ -100,9 +98,6 @@ def test_excess_loss_is_the_expected_loss_less_the_least():
             values = [loss_by_outcome(surrogate, distribution, each) for each in (scores, best)]
             assert excess_loss(surrogate, distribution, scores) == pytest.approx(values[0] - values[1], abs=1e-9)
             assert excess_loss(surrogate, distribution, best) == pytest.approx(0.0, abs=1e-12)
-
-
-def test_excess_loss_counts_from_the_infimum_where_no_scores_attain_it():
     certain = LabelDistribution([[1, 0]], [1.0])
     assert excess_loss("logistic", certain, [0.0, 0.0]) == pytest.approx(2 * np.log(2))
     assert excess_loss("softmax", certain, [0.0, 0.0]) == pytest.approx(np.log(2))

@@ -93,16 +93,13 @@ class Failing(br.surrogates.Power):
         return super().gradient_hessian(scores, targets, queries)
 
 
-def test_a_lost_worker_is_an_error_that_names_it_and_the_session_can_be_used_further(rows):
+def test_lost_workers_and_errors_in_gradients_are_errors_and_the_session_can_be_used_further(rows):
     # Without an end by Spark, LightGBM on the other worker would wait forever.
     with pytest.raises(RuntimeError, match=r"worker 1 was lost while it trained \(often memory\)"):
         small(br.spark.LightGBMRanker, Failing(True), num_workers=2).fit(rows)
-    # The tests below use the same session.
-
-
-def test_errors_in_gradients_stop_all_workers(rows):
     with pytest.raises(ValueError, match="no gradient"):
         small(br.spark.XGBoostRanker, Failing(False), num_workers=2).fit(rows)
+    # The tests below use the same session.
 
 
 class NeedsFiles(br.surrogates.Power):
