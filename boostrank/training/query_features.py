@@ -314,9 +314,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
 
     def note(self) -> str:
         """The fitted transformer as a text of one line, for model files; :func:`features_of_note` reads it."""
-        has_names = hasattr(self, "feature_names_in_")
-        fields = {"features": self.features_, "n_columns": self.n_features_in_, "has_names": has_names}
-        return json.dumps({**fields, "sizes": self._sizes, "spreads": self._spreads})
+        columns = {"n_columns": self.n_features_in_, "has_names": hasattr(self, "feature_names_in_")}
+        return json.dumps({"features": self.features_, **columns, "sizes": self._sizes, "spreads": self._spreads})
 
     def _set_features(self, of_columns: TrainingFeatures, features: list[tuple[Any, int]]) -> None:
         self.features_, self.n_features_in_ = features, of_columns.n_features_in_
