@@ -11,6 +11,3 @@ def bind_loss(loss, labels, queries, dcg=None, normalize="dcg", weights=None):
     if weights is not None:
         weights = document_weights(weights, queries, may_differ=True)
     return bind(loss, labels, queries, dcg, normalize, labels.weighted(weights))
-
-
-make_objective = bind_loss

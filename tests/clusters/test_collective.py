@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from bound_losses import bind_loss, make_objective
+from bound_losses import bind_loss
 
 import boostrank as br
 from boostrank.clusters.collective import (
@@ -79,10 +79,10 @@ def test_offset_and_scale_are_those_of_all_data(objective):
 
 def test_a_worker_whose_weights_are_all_zero_takes_the_offset_and_scale_of_the_others():
     queries = Queries.from_sizes([2, 2])
-    idle, busy = (make_objective("poisson", y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0]))
+    idle, busy = (bind_loss("poisson", y, queries) for y in ([0, 1, 0, 3], [1, 1, 2, 0]))
     idle.weights, busy.weights = np.zeros(4), np.ones(4)
     run_together(use_global_start, [idle, busy])
-    alone = make_objective("poisson", [1, 1, 2, 0], queries)
+    alone = bind_loss("poisson", [1, 1, 2, 0], queries)
     assert idle.offset == busy.offset == pytest.approx(alone.offset)
     assert idle.scale == busy.scale == pytest.approx(alone.scale, rel=1e-6)
 

@@ -1,4 +1,4 @@
-"""Features in files: reading, choosing rows, formats, and files that are wrong."""
+"""Features in files, and the protocol of blocks: reading, choosing rows, formats, and files that are wrong."""
 
 import os
 import pickle
@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from cases import for_each
 
+import boostrank as br
 from boostrank import FeatureFiles
 from boostrank.inputs import streams
+from boostrank.inputs.streams import FeatureStream
 
 N_ROWS, N_FEATURES = 100, 4
 #: Where the rows are cut into files: some have one row or none.
@@ -179,3 +181,24 @@ def test_infinity_is_an_error_with_its_place(X, tmp_path):
 def test_rows_that_do_not_increase_are_an_error(rows, paths):
     with pytest.raises(ValueError, match="increasing"):
         FeatureFiles(paths)[rows]
+
+
+class InMemory(FeatureStream):
+    def __init__(self, X):
+        self.X, self.shape, self.dtype = X, X.shape, X.dtype
+
+    def __getitem__(self, rows):
+        return InMemory(self.X[rows])
+
+    def read(self, start=0, stop=None):
+        return self.X[start:stop]
+
+
+@pytest.mark.parametrize("ranker", [br.LightGBMRanker(n_estimators=3), br.XGBoostRanker(n_estimators=3)])
+def test_the_model_is_that_of_an_array(ranker, monkeypatch):
+    X, y, qid = br.make_ranking(30, random_state=0)
+    monkeypatch.setattr("boostrank.inputs.streams.BLOCK_ELEMENTS", 50 * X.shape[1])
+    expected = ranker.fit(X, y, qid).predict(X)
+    np.testing.assert_array_equal(ranker.fit(InMemory(X), y, qid).predict(InMemory(X)), expected)
+    with pytest.raises(TypeError, match=r"InMemory is not read into memory as a whole"):
+        np.asarray(InMemory(X))

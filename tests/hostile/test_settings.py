@@ -1,10 +1,11 @@
-"""Settings: values without a meaning are errors that name the setting, wherever it is set."""
+"""Settings: values without a meaning are errors that name the setting, wherever it is set; huge cutoffs have one."""
 
 import fractions
 from dataclasses import fields
 from functools import partial
 
 import numpy as np
+import pytest
 from cases import for_each
 
 import boostrank as br
@@ -162,3 +163,13 @@ def test_settings_of_rankers(name, setting, value):
     others = {"validation_fraction": 0.5} if setting == "early_stopping_rounds" else {}
     ranker = tiny(RANKERS[name], **{**others, setting: value})
     check_fault(lambda: ranker.fit(X, Y, QID).feature_importances_, rf"\b{setting}\b")
+
+
+@for_each("ranker_class", RANKERS.values(), ids=RANKERS)
+def test_cutoffs_beyond_int64_count_all_ranks(ranker_class):
+    rows, huge = (Y, X[:, 0], QID), 10**30
+    assert br.get_measure("precision", k=huge)([1, 0], [1, 0], [0, 0]) == pytest.approx(1e-30)
+    assert br.ndcg_score(*rows, k=huge) == pytest.approx(br.ndcg_score(*rows))
+    np.testing.assert_array_equal(br.expected_ndcg(*rows, k=huge), br.expected_ndcg(*rows))
+    scores = [tiny(ranker_class, k=k).fit(X, Y, QID).predict(X) for k in (huge, None)]
+    np.testing.assert_array_equal(*scores)

@@ -39,6 +39,14 @@ FORMS = {
 WEIGHTS = with_faults(FORMS, FAULTY)
 
 
+@for_each("ranker_class", RANKERS.values(), ids=RANKERS)
+@for_each("n_weights", [1, 4, 7, 9])
+def test_weights_of_a_wrong_length_with_validation_fraction(ranker_class, n_weights):
+    ranker = tiny(ranker_class, validation_fraction=0.5)
+    weights = np.ones(n_weights)
+    check_fault(lambda: ranker.fit(FEATURES, LABELS, CODES, sample_weight=weights), "sample_weight", "2.*8|8.*2")
+
+
 @for_each("form", WEIGHTS)
 def test_which_weights_they_are(form):
     given, meaning = WEIGHTS[form]

@@ -1,14 +1,19 @@
-"""NDCG: conventions, cutoffs, and its expectation over noisy labels; expected reciprocal rank."""
+"""Measures of grades, of relevance and of pairs: definitions, conventions, long ties, and NDCG over noisy labels."""
 
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import for_each
 from hostile import brute_force
 from hostile.outcomes import check_value
-from measure_definitions import FUNCTIONS
+from hypothesis import given
+from hypothesis import strategies as st
+from measure_definitions import CHOOSE, FUNCTIONS, queries_of
 from oracles import normalized_gains, one_query
+from scipy.stats import kendalltau
+from sklearn.metrics import roc_auc_score
 
 import boostrank as br
 from boostrank.metrics import expected_ndcg
@@ -143,3 +148,53 @@ def test_satisfaction_by_labels_of_all_sizes(label, beside):
     values = FUNCTIONS["err"]([label, beside], [1.0, 1.0], qid=[1, 2], max_grade=highest, per_query=True)
     exact = [-math.expm1(-y * math.log(2.0)) * 2.0 ** (y - highest) for y in (label, beside)]
     np.testing.assert_allclose(values, exact, rtol=1e-12, atol=1e-16)
+
+
+@for_each("ties", CHOOSE)
+@for_each("k", [1, 2, 4, 9, 0.5])
+def test_average_precision_may_be_divided_by_the_possible_number(ragged, ties, k):
+    y, scores, qid = ragged
+    options = {"k": k, "ties": ties, "per_query": True}
+    depths = np.array([math.ceil(k * (qid == query).sum()) if k < 1 else k for query in pd.unique(qid)])
+    relevant = np.array([(y[qid == query] > 0).sum() for query in pd.unique(qid)])
+    expected = FUNCTIONS["map"](y, scores, qid, **options) * relevant / np.minimum(np.maximum(relevant, 1), depths)
+    np.testing.assert_allclose(
+        FUNCTIONS["map"](y, scores, qid, denominator="possible", **options), expected, atol=1e-13
+    )
+
+
+@pytest.mark.usefixtures("implementation")
+@for_each(("n", "n_relevant"), [(5000, 3), (2000, 1600)])
+def test_the_first_relevant_rank_in_a_long_tie_does_not_overflow(n, n_relevant):
+    y = np.random.default_rng(0).permutation(n) < n_relevant
+    later = [math.comb(n - t, n_relevant - 1) / math.comb(n, n_relevant) for t in range(1, n - n_relevant + 2)]
+    expected = sum(probability / t for t, probability in enumerate(later, 1))
+    assert FUNCTIONS["mrr"](y, np.zeros(n), one_query(y)) == pytest.approx(expected, rel=1e-12)
+
+
+@given(query=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
+def test_pair_metrics_of_any_query(query):
+    y, scores = zip(*query, strict=True)
+    pairs = [(a, b) for a in query for b in query if a[0] > b[0]]
+    measures = (("agreement", {}, pairs), ("auc", {"threshold": 3}, [(a, b) for a, b in pairs if a[0] >= 3 > b[0]]))
+    for name, settings, counted in measures:
+        expected = np.mean([(a[1] > b[1]) + (a[1] == b[1]) / 2 for a, b in counted]) if counted else 1.0
+        value = FUNCTIONS[name](y, scores, one_query(y), empty="one", **settings)
+        assert value == pytest.approx(expected, abs=1e-13)
+
+
+def test_pair_metrics_of_ragged_queries_equal_scipy_and_scikit_learn():
+    random = np.random.default_rng(1)
+    qid = random.integers(0, 50, 3000)
+    y, scores = random.integers(0, 5, 3000), random.random(3000)
+    for labels in (random.random(3000), y * (qid % 3 == 0)):
+        agreement = FUNCTIONS["agreement"](labels, scores, qid, per_query=True)
+        auc = FUNCTIONS["auc"](labels, scores.round(1), qid, threshold=0.4, per_query=True)
+        rows = queries_of(qid, labels, scores)
+        for share, area, (one_y, one_score) in zip(agreement, auc, rows, strict=True):
+            if len(set(one_y)) == 1:
+                assert np.isnan([share, area]).all()
+                continue
+            assert area == pytest.approx(roc_auc_score(np.array(one_y) >= 0.4, np.round(one_score, 1)), abs=1e-12)
+            if len(set(one_y)) == len(one_y):
+                assert share == pytest.approx((kendalltau(one_y, one_score).statistic + 1) / 2, abs=1e-12)

@@ -61,8 +61,8 @@ LIBRARIES = {
 
 @pytest.mark.parametrize("objective", ["softmax", "cosine", "edge-logistic"])
 def test_the_library_gets_the_gradients_of_the_loss(ranker_class, objective):
-    scores_of_library, make_objective = LIBRARIES[ranker_class]
-    expected, function = scores_of_library(by_hand(objective)), make_objective(objective, k=10)
+    scores_of_library, bind_loss = LIBRARIES[ranker_class]
+    expected, function = scores_of_library(by_hand(objective)), bind_loss(objective, k=10)
     np.testing.assert_array_equal(scores(ranker_class, objective, k=10), expected)
     np.testing.assert_array_equal(scores_of_library(function), expected)
     if ranker_class is br.LightGBMRanker:
@@ -85,9 +85,9 @@ def test_the_library_gets_the_gradients_of_the_loss(ranker_class, objective):
     ids=str,
 )
 def test_trees_are_those_of_the_library(ranker_class, native):
-    scores_of_library, make_objective = LIBRARIES[ranker_class]
+    scores_of_library, bind_loss = LIBRARIES[ranker_class]
     given = scores(ranker_class, **native)
-    np.testing.assert_array_equal(given, scores_of_library(make_objective("softmax"), **native))
+    np.testing.assert_array_equal(given, scores_of_library(bind_loss("softmax"), **native))
     assert not np.array_equal(given, scores(ranker_class))
 
 

@@ -8,7 +8,7 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 import xgboost as xgb
-from bound_losses import make_objective
+from bound_losses import bind_loss
 
 import boostrank as br
 from boostrank.queries.queries import Queries
@@ -44,7 +44,7 @@ def test_weights_of_a_data_set_count_and_new_ones_are_noticed(make_set, make, ma
     dataset, objective, metric = make_set(weights=other), make(), make_metric("ndcg@5", empty="one")
     before = objective(SCORES, dataset)[1].copy(), metric(SCORES, dataset)[1]
     dataset.set_weight(np.repeat(weights, SIZES) if make_set is lightgbm_set else weights)
-    bound = make_objective("consistent-lambdarank", Y, Queries.from_sizes(SIZES), weights=weights)
+    bound = bind_loss("consistent-lambdarank", Y, Queries.from_sizes(SIZES), weights=weights)
     for seen, expected in zip(objective(SCORES, dataset), bound.gradient_hessian(SCORES), strict=True):
         np.testing.assert_array_equal(seen, expected)
     ndcg = br.ndcg_score(Y, SCORES, QID, k=5, empty="one", sample_weight=weights)

@@ -1,17 +1,20 @@
-"""A surrogate bound to data: its gradient and Hessian in every round, and errors."""
+"""Surrogates and ensembles bound to data: their gradients and Hessians in every round, and errors."""
 
 import math
 
 import numpy as np
 import pytest
-from bound_losses import make_objective
+from bound_losses import bind_loss
 from cases import for_each
 from oracles import Arc, normalized_gains, slices
 from scipy.optimize import minimize_scalar
 
+import boostrank as br
 from boostrank.queries.dcg import DCG, NORMALIZATIONS
+from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Power, Profiled
+from boostrank.training.losses import bind
 
 SURROGATES = [*SURROGATES.values(), Arc(), Profiled(Arc()), Power(0)]
 SIZES = [3, 1, 5, 2, 4]
@@ -46,7 +49,7 @@ def as_documents(weights, queries):
 def test_derivatives_are_the_surrogates_scaled_weighted_and_shifted(surrogate, kind):
     labels, queries, scores = ragged()
     weights = weights_of(kind, surrogate, queries)
-    objective = make_objective(surrogate, labels, queries, weights=weights)
+    objective = bind_loss(surrogate, labels, queries, weights=weights)
     targets = np.concatenate([normalized_gains(labels[part]) for part in slices(SIZES)])
     np.testing.assert_allclose(objective.targets, targets, rtol=1e-12)
     factor = objective.scale * as_documents(weights, queries)
@@ -62,7 +65,7 @@ def test_derivatives_are_the_surrogates_scaled_weighted_and_shifted(surrogate, k
 def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
     labels, queries, _ = ragged()
     weights = weights_of(kind, surrogate, queries)
-    objective = make_objective(surrogate, labels, queries, DCG(k=k), weights=weights)
+    objective = bind_loss(surrogate, labels, queries, DCG(k=k), weights=weights)
     hessian = objective.gradient_hessian(np.zeros(len(labels)))[1]
     assert hessian.sum() / np.count_nonzero(as_documents(weights, queries)) == pytest.approx(1.0, rel=1e-5)
 
@@ -71,7 +74,7 @@ def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
 def test_the_mean_hessian_is_over_the_documents_of_all_blocks(weights):
     labels, queries, _ = ragged([100] * 400)
     assert len(queries.blocks()) > 2
-    hessian = make_objective("squared", labels, queries, weights=weights).gradient_hessian(np.zeros(len(labels)))[1]
+    hessian = bind_loss("squared", labels, queries, weights=weights).gradient_hessian(np.zeros(len(labels)))[1]
     np.testing.assert_allclose(hessian, 1.0)
 
 
@@ -80,7 +83,7 @@ def test_the_mean_hessian_is_over_the_documents_of_all_blocks(weights):
 def test_the_offset_is_the_best_constant_score(surrogate, kind):
     labels, queries, _ = ragged()
     weights = weights_of(kind, surrogate, queries)
-    objective = make_objective(surrogate, labels, queries, weights=weights)
+    objective = bind_loss(surrogate, labels, queries, weights=weights)
     by_document = as_documents(weights, queries)
 
     def total(score):
@@ -104,7 +107,7 @@ def test_blocks_do_not_matter(surrogate):
     # Losses of pairs take time in proportion to the relevant documents times all documents of a query.
     labels[queries.starts[-2] + 20 : queries.ends[-2]] = 0
     weights = random.random(len(sizes))
-    objective = make_objective(surrogate, labels, queries, DCG(k=10), weights=weights)
+    objective = bind_loss(surrogate, labels, queries, DCG(k=10), weights=weights)
     assert len(list(queries.blocks())) > 3
     gradient, hessian = objective.gradient_hessian(scores)
     for query, part in enumerate(slices(sizes)):
@@ -120,8 +123,8 @@ def test_blocks_do_not_matter(surrogate):
 def test_a_common_factor_of_the_weights_changes_nothing(surrogate, factor):
     labels, queries, scores = ragged()
     weights = np.array([1.0, 3.0, 0.0, 1.0, 2.0])
-    plain = make_objective(surrogate, labels, queries, weights=weights)
-    scaled = make_objective(surrogate, labels, queries, weights=weights * factor)
+    plain = bind_loss(surrogate, labels, queries, weights=weights)
+    scaled = bind_loss(surrogate, labels, queries, weights=weights * factor)
     assert scaled.offset == pytest.approx(plain.offset, abs=1e-9)
     for ours, theirs in zip(scaled.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
@@ -136,23 +139,23 @@ def test_derivatives_of_another_shape_are_errors(shapes, weights):
 
     labels, queries, _ = ragged()
     with pytest.raises(ValueError, match=r"scores must have one value per document, shape \(15,\)"):
-        make_objective("softmax", labels, queries).gradient_hessian(np.zeros(1))
+        bind_loss("softmax", labels, queries).gradient_hessian(np.zeros(1))
     with pytest.raises(ValueError, match="gradient and a Hessian of the shapes"):
-        make_objective(Wrong(), labels, queries, weights=weights)
+        bind_loss(Wrong(), labels, queries, weights=weights)
 
 
 @for_each("surrogate", [one for one in SURROGATES if not one.separable and not one.linear_in_targets], ids=repr)
 def test_weights_within_a_query_may_not_differ_without_a_term_for_each_document(surrogate):
     labels, queries, _ = ragged()
     with pytest.raises(ValueError, match=r"differs within query '2'"):
-        make_objective(surrogate, labels, queries, weights=1.0 + (np.arange(15) == 5))
+        bind_loss(surrogate, labels, queries, weights=1.0 + (np.arange(15) == 5))
 
 
 @for_each("surrogate", [one for one in SURROGATES if one.linear_in_targets], ids=repr)
 def test_weights_of_documents_multiply_targets_of_a_loss_that_is_linear_in_them(surrogate):
     labels, queries, scores = ragged()
     weights = np.arange(len(labels)) % 3.0 + (queries.repeat(np.arange(queries.n_queries)) % 2 == 0)
-    weighted, plain = (make_objective(surrogate, labels, queries, weights=w) for w in (weights, None))
+    weighted, plain = (bind_loss(surrogate, labels, queries, weights=w) for w in (weights, None))
     # The gradient of each document's own term, times its weight.
     expected = np.zeros(len(labels))
     for document, weight in enumerate(weights):
@@ -172,19 +175,19 @@ def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(monk
     queries = Queries.from_qid(np.repeat(["a", "b", "c", "d", "e"], SIZES))
     scores[9] = bad
     with pytest.raises(FloatingPointError, match=r"document 9 of query 'd'.* not finite"):
-        make_objective(surrogate, labels, queries).gradient_hessian(scores)
+        bind_loss(surrogate, labels, queries).gradient_hessian(scores)
 
 
 @pytest.mark.parametrize("surrogate", ["logistic", "centered-logistic"])
 def test_targets_outside_the_bounds_are_errors(surrogate):
     with pytest.raises(ValueError, match=r"needs targets in \[0, 1\].* reach from 0 to 3"):
-        make_objective(surrogate, [2, 0, 1], Queries.from_sizes([3]), normalize="none")
+        bind_loss(surrogate, [2, 0, 1], Queries.from_sizes([3]), normalize="none")
     with pytest.raises(ValueError, match="discount that starts at 1"):
-        make_objective(surrogate, [2, 0], Queries.from_sizes([2]), DCG(discount=("exponential", 2.0)))
-    make_objective(surrogate, [1, 0, 1], Queries.from_sizes([3]), normalize="none")
+        bind_loss(surrogate, [2, 0], Queries.from_sizes([2]), DCG(discount=("exponential", 2.0)))
+    bind_loss(surrogate, [1, 0, 1], Queries.from_sizes([3]), normalize="none")
     # The ratio of a gain to itself is 1.
     for label in (0.3, 49.0):
-        objective = make_objective(surrogate, [label, 0], Queries.from_sizes([1, 1]), DCG(gain="linear"))
+        objective = bind_loss(surrogate, [label, 0], Queries.from_sizes([1, 1]), DCG(gain="linear"))
         assert objective.targets.tolist() == pytest.approx([1.0, 0.0])
 
 
@@ -192,8 +195,8 @@ def test_targets_outside_the_bounds_are_errors(surrogate):
 @for_each("normalize", NORMALIZATIONS)
 def test_data_without_any_relevance_and_lone_documents_stay_finite(surrogate, normalize):
     _, queries, scores = ragged()
-    objective = make_objective(surrogate, np.zeros(15), queries, normalize=normalize)
-    of_lone_documents = make_objective(surrogate, [1, 2, 3], Queries.from_sizes([1, 1, 1]))
+    objective = bind_loss(surrogate, np.zeros(15), queries, normalize=normalize)
+    of_lone_documents = bind_loss(surrogate, [1, 2, 3], Queries.from_sizes([1, 1, 1]))
     assert math.isfinite(objective.offset)
     assert math.isfinite(objective.scale)
     for one, start in ((objective, np.zeros(15)), (objective, scores), (of_lone_documents, np.zeros(3))):
@@ -207,6 +210,50 @@ def test_large_scores_with_small_differences_keep_them(surrogate, shift):
     labels, queries, scores = ragged()
     # Differences of 1 / 64 are exact in float64 for all shifts up to 1e8, and lost in float32 from 2e6 on.
     differences = np.round(scores * 64) * (1 / 64 if abs(shift) < 1e30 else 0.0)
-    objective = make_objective(surrogate, labels, queries)
+    objective = bind_loss(surrogate, labels, queries)
     ours, expected = objective.gradient_hessian(differences + shift), objective.gradient_hessian(differences)
     np.testing.assert_array_equal(ours, expected)
+
+
+Y, START = np.array([0.0, 2.0, 1.0, 0.0, 1.0]), np.array([0.3, 0.1, 0.0, -1.0, 2.0])
+
+
+@pytest.mark.parametrize("has_one_model", [False, True])
+def test_each_training_starts_anew_and_reused_arrays_of_scores_do_no_harm(has_one_model):
+    bound = bind(br.LossEnsemble(("softmax", "squared")), as_labels(Y), Queries.from_sizes([3, 2]))
+    steps = np.random.default_rng(0).normal(size=(5, 5))
+    for _ in range(2):
+        boost = bound.boosting_function(has_one_model)
+        scores, models = START.copy(), [START.copy(), START.copy()]
+        for turn, step in enumerate(steps):
+            # With DART, which changes earlier trees, all losses have the scores of the mean.
+            expected = bound.members[turn % 2].gradient_hessian(scores if has_one_model else models[turn % 2])
+            for values, other in zip(boost(scores), expected, strict=True):
+                np.testing.assert_allclose(values, other, rtol=1e-6)
+            scores += step
+            models[turn % 2] += 2 * step
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_scores_that_are_not_finite_are_errors_in_the_same_round(bad, kind):
+    bound = bind(br.LossEnsemble(("consistent-lambdarank", "softmax")), as_labels(Y[:3]), Queries.from_sizes([1, 2]))
+    boost = bound.boosting_function(has_one_model=False)
+    boost(np.zeros(3, kind))
+    # The second round is that of the other loss.
+    with pytest.raises(FloatingPointError, match="document 2 of query '1'; its scores are not finite"):
+        boost(np.array([0.0, 1.0, bad], kind))
+
+
+def test_errors():
+    for losses in ((), ("softmax",), "softmax", br.surrogates.Power()):
+        with pytest.raises(ValueError, match="losses must be a tuple of at least two losses"):
+            br.LossEnsemble(losses)
+    with pytest.raises(ValueError, match=r"unknown objective 'softmx' \(did you mean 'softmax'"):
+        br.LossEnsemble(("softmax", "softmx"))
+    for nested in ("ensemble", br.LossEnsemble(("softmax", "squared"))):
+        with pytest.raises(ValueError, match="is an ensemble, which only rankers train: give one of its losses"):
+            br.LossEnsemble(("softmax", nested))
+        for make in (br.lightgbm_objective, br.xgboost_objective):
+            with pytest.raises(ValueError, match="is an ensemble"):
+                make(nested)

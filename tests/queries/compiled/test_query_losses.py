@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from bound_losses import make_objective
+from bound_losses import bind_loss
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,7 +74,7 @@ def test_results_are_those_of_numpy(surrogate, sizes, seed, scale, shift, share,
     relevance = random.random(n) * (random.random(n) < share)
     weights = None if kind is None else random.random(len(sizes)) * random.integers(kind == "weights", 2, len(sizes))
     weights = None if weights is None or not weights.any() else weights
-    objective = make_objective(surrogate, relevance, Queries.from_sizes(sizes), normalize="none", weights=weights)
+    objective = bind_loss(surrogate, relevance, Queries.from_sizes(sizes), normalize="none", weights=weights)
     assert_same(objective, scores, np.abs(scores).max())
 
 
@@ -82,7 +82,7 @@ def test_results_are_those_of_numpy(surrogate, sizes, seed, scale, shift, share,
 def test_results_are_bit_for_bit_the_same_for_all_threads_and_blocks(surrogate, monkeypatch):
     random, sizes = np.random.default_rng(2), np.random.default_rng(2).integers(1, 300, 150)
     labels, scores = random.integers(0, 5, sizes.sum()), random.normal(size=sizes.sum())
-    objective = make_objective(surrogate, labels, Queries.from_sizes(sizes))
+    objective = bind_loss(surrogate, labels, Queries.from_sizes(sizes))
     expected = objective.gradient_hessian(scores)
     monkeypatch.setattr("boostrank.queries.threads.MIN_SECONDS", 0.0)
     for n_threads, rows in ((1, 1000), (3, 1000), (4, 64)):
@@ -94,13 +94,13 @@ def test_results_are_bit_for_bit_the_same_for_all_threads_and_blocks(surrogate, 
 
 @pytest.mark.parametrize(("surrogate", "score"), [(Poisson(), 1e60), (Squared(), 1e60)], ids=repr)
 def test_results_beyond_float32_are_an_error(surrogate, score):
-    objective = make_objective(surrogate, [1, 0, 2, 0], Queries.from_sizes([2, 2]))
+    objective = bind_loss(surrogate, [1, 0, 2, 0], Queries.from_sizes([2, 2]))
     with pytest.raises(FloatingPointError, match="document 2 of query '1'; its scores are finite"):
         objective.gradient_hessian(np.array([0.0, 0.0, score, 0.0]))
 
 
 def test_objectives_on_a_device_use_the_formulas():
-    objective = make_objective("softmax", [1, 0, 2, 0], Queries.from_sizes([2, 2]))
+    objective = bind_loss("softmax", [1, 0, 2, 0], Queries.from_sizes([2, 2]))
     assert objective.form == LossForm("power", (0.0, 1.0))
     assert objective.to_device(np.asarray).form is None
 
