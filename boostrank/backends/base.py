@@ -475,7 +475,7 @@ class Backend(Protocol):
 
 
 def import_backend(name: str) -> ModuleType:
-    """Import a boosting library, or another package on use; an ImportError says how to install it."""
+    """Import a boosting library, or a converter of its models; an ImportError says how to install the package."""
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 import typer
 
-from boostrank.backends.base import import_backend
 from boostrank.cli import documents
 from boostrank.cli.options import require_folder_of
 from boostrank.comparison import Comparison
+from boostrank.displays.style import import_pyplot
 from boostrank.inputs.checks import refuse
 from boostrank.inputs.files import write_atomically
 
@@ -60,7 +60,7 @@ def check_files(**paths: Path | None) -> None:
             if path.suffix not in ENDINGS[name]:
                 refuse(f"--{name.replace('_', '-')}", str(path), f"a file that ends in {', '.join(ENDINGS[name])}")
             if ENDINGS[name] == IMAGES or name == "html":
-                import_backend("matplotlib.pyplot")
+                import_pyplot()
 
 
 def write_table(path: Path | None, table: pd.DataFrame, markdown: Callable[[], str], latex: Callable[[], str]) -> None:
@@ -86,7 +86,7 @@ def write_image(path: Path | None, draw: Callable[[], Any]) -> None:
     def write(name: str) -> None:
         figure = draw().figure_
         figure.savefig(name, dpi=150)
-        import_backend("matplotlib.pyplot").close(figure)
+        import_pyplot().close(figure)
 
     _write("plot", path, write)
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from boostrank.backends.base import import_backend
 from boostrank.comparison import Comparison
 from boostrank.comparison.differences import rows_by_name
 from boostrank.displays import style
@@ -260,6 +259,6 @@ def _picture(display: Display, text: str) -> str:
     figure.set_size_inches(REPORT_WIDTH, figure.get_figheight())
     display.ax_.locator_params(axis="x", nbins=4)
     figure.savefig(file, format="svg", bbox_inches="tight")
-    import_backend("matplotlib.pyplot").close(figure)
+    style.import_pyplot().close(figure)
     data = base64.b64encode(file.getvalue()).decode()
     return f'<img alt="{html.escape(text)}" src="data:image/svg+xml;base64,{data}">'

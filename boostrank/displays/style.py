@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any, NamedTuple, Self
 
-from boostrank.backends.base import import_backend
 from boostrank.metrics.names import printed_name
 
 # The palette of Okabe and Ito, "Color universal design" (2008), which people of any colour vision can distinguish.
@@ -69,10 +68,20 @@ class Style(NamedTuple):
     linestyle: str
 
 
+def import_pyplot() -> Any:
+    """The module matplotlib.pyplot; an error that says how to install it where it is missing."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: pip install matplotlib") from error
+    return plt
+
+
 def axes(ax: Any, height: float = HEIGHT) -> Any:
     """`ax`, or the axes of a new figure, `height` inches high."""
+    plt = import_pyplot()
     if ax is None:
-        _, ax = import_backend("matplotlib.pyplot").subplots(figsize=(WIDTH, height), layout="constrained")
+        _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
     return ax
 
 

@@ -6,7 +6,6 @@ from collections.abc import MappingView, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.checks import refuse
@@ -20,7 +19,8 @@ def as_list(values: Any) -> list[Any]:
     """The values of an argument that may be a list or a single value; None is an empty list."""
     if values is None:
         return []
-    return list(values) if isinstance(values, (list, tuple, np.ndarray, pd.Index)) else [values]
+    # `to_list` is that of an Index or a Series of pandas, which this module need not import.
+    return list(values) if isinstance(values, (list, tuple, np.ndarray)) or hasattr(values, "to_list") else [values]
 
 
 def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArray[Any]:
