@@ -4,8 +4,9 @@ python benchmarks/list_features.py [--documents 100000] [--turns 5] [--output FO
 
 list_features.csv has nanoseconds a value of each kind, with the compiled library and with NumPy, on one thread, for
 columns of random numbers in lists of several lengths. list_features_fit.csv has the time of a fit of 100 rounds with
-`query_features`, and its peak memory, against that of the same fit without: 136 float32 features, queries of 120
-documents, one thread. Fits take turns; each peak is that of a process of its own.
+`query_features`, against that of the same fit without, and the peak memory of fits of this number of documents and of
+five times as many: 136 float32 features, queries of 120 documents, one thread. Fits take turns; each peak is that of a
+process of its own.
 """
 
 import time
@@ -24,6 +25,8 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 
 LENGTHS, N_COLUMNS, N_VALUES, N_ROUNDS = (10, 40, 120, 1000), 50, 2_000_000, 100
+#: Peaks are those of this many times the documents too.
+LARGER = 5
 KINDS = {"none": None, "rank": ["rank"], "standardize": ["standardize"], "both": ["standardize", "rank"]}
 PEAK = """
 import numpy as np
@@ -64,20 +67,28 @@ def speed(turns):
 def fits(documents, turns):
     """Rows of times and peaks of fits, relative to the fit without features of lists."""
     X, y, qid = make_queries(documents)
-    rows = []
+    times = {}
     for library, make in OURS.items():
-        calls = {
-            name: partial(make(**RUNNING[library], n_estimators=N_ROUNDS, query_features=kinds).fit, X, y, qid)
+        rankers = {
+            (library, name): make(**RUNNING[library], n_estimators=N_ROUNDS, query_features=kinds)
             for name, kinds in KINDS.items()
         }
-        ratios = median_ratios(seconds_in_turns(calls, turns, clock=time.process_time), "none")
-        with TemporaryDirectory() as folder:
-            for name, values in {"X": X, "y": y, "qid": qid}.items():
-                np.save(f"{folder}/{name}.npy", values)
-            for name, kinds in KINDS.items():
-                peak = run_in_fresh_process(PEAK.format(folder=folder, library=library, kinds=kinds))[0]
-                rows.append({"library": library, "query_features": name, "times_none": ratios[name], "peak_of_X": peak})
-    return pd.DataFrame(rows)
+        calls = {key: partial(ranker.fit, X, y, qid) for key, ranker in rankers.items()}
+        times |= median_ratios(seconds_in_turns(calls, turns, clock=time.process_time), (library, "none")).to_dict()
+    columns = {"times_none": times, **{f"peak_at_{n}": peaks(n) for n in (documents, LARGER * documents)}}
+    return pd.DataFrame(columns).rename_axis(["library", "query_features"]).reset_index()
+
+
+def peaks(documents):
+    """Peak memory of fits beyond that of X, relative to it, by library and features of lists."""
+    with TemporaryDirectory() as folder:
+        for name, values in make_queries(documents)._asdict().items():
+            np.save(f"{folder}/{name}.npy", values)
+        return {
+            (library, name): run_in_fresh_process(PEAK.format(folder=folder, library=library, kinds=kinds))[0]
+            for library in OURS
+            for name, kinds in KINDS.items()
+        }
 
 
 def main():
@@ -96,10 +107,10 @@ def main():
         fits(arguments.documents, arguments.turns),
         "list_features_fit",
         arguments.output,
-        title="Processor time of a fit with features of lists, relative to one without, and memory beyond X, relative "
-        "to that of X",
+        title="Processor time of a fit with features of lists, relative to one without, and peaks of the memory of "
+        "fits of these numbers of documents beyond X, relative to that of X",
         seeds="0",
-        formats={"peak_of_X": ".2f"},
+        formats={f"peak_at_{n}": ".2f" for n in (arguments.documents, LARGER * arguments.documents)},
     )
 
 
