@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from itertools import islice
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,8 @@ DEFAULT_LEAVES = 31
 OF_ALL_COLUMNS = ("max_bin_by_feature", "forcedbins_filename")
 #: LightGBM counts the rows of a Dataset, and those of all workers together, in 32 bits.
 MAX_ROWS = 2**31 - 1
+#: Filters of warnings are those of all threads, in which the members of a bag are trained.
+_one_at_a_time = Lock()
 
 
 def train(
@@ -231,14 +234,14 @@ def dataset_features(data: GroupedData, reads_all: bool = False, *, has_bins: bo
             "LightGBM keeps the bins of the features in memory, not in the folder cache of FeatureFiles: make "
             "FeatureFiles without cache, or use XGBoostRanker"
         )
-    X, names, n_columns = data.X, data.X.names, data.X.shape[1]
+    X, n_columns = data.X, data.X.shape[1]
     if not X.in_memory or (has_bins and not reads_all):
         rows = _sequence_class()(X)
     else:
         rows = X.read() if reads_all else next(X.column_blocks())
         n_columns = rows.shape[1]
-    names = None if names is None else [FEATURE_NAMES.encode(name) for name in names[:n_columns]]
-    return {"data": rows, "feature_name": "auto" if names is None else names}
+    names = "auto" if X.names is None else [FEATURE_NAMES.encode(name) for name in X.names[:n_columns]]
+    return {"data": rows, "feature_name": names}
 
 
 def _add_columns(dataset: Any, X: FeatureStream, parameters: dict[str, Any]) -> None:
@@ -253,9 +256,9 @@ def _add_columns(dataset: Any, X: FeatureStream, parameters: dict[str, Any]) -> 
         n_columns = dataset.construct().num_feature()
         block_names = names[n_columns : n_columns + block.shape[1]]
         added = lgb.Dataset(block, params=parameters, feature_name=block_names).construct()
-        with warnings.catch_warnings():
+        with _one_at_a_time, warnings.catch_warnings():
             # LightGBM warns that it keeps no features, and forgets which columns are categories: it has their bins.
-            warnings.simplefilter("ignore")
+            warnings.filterwarnings("ignore", "(Cannot add|Resetting categorical) features")
             dataset.add_features_from(added)
 
 
