@@ -428,8 +428,7 @@ class WithQueryFeatures(FeatureStream):
     def column_blocks(self) -> Iterator[NDArray[Any]]:
         """Return the features of X, and compute the others, in each block as many as a quarter of these."""
         yield self._X if len(self) == len(self._X) else self._X[self._rows]
-        n_columns, n_all = self._X.shape[1], self.shape[1]
-        for first in range(n_columns, n_all, step := max(1, n_columns // 4)):
+        for first in range(self._X.shape[1], self.shape[1], step := max(1, self._X.shape[1] // 4)):
             yield self.read(columns=slice(first, first + step))
 
 
