@@ -20,7 +20,8 @@ def as_list(values: Any) -> list[Any]:
     if values is None:
         return []
     # `to_list` is that of an Index or a Series of pandas, which this module need not import.
-    return list(values) if isinstance(values, (list, tuple, np.ndarray)) or hasattr(values, "to_list") else [values]
+    is_list = isinstance(values, (list, tuple, range, np.ndarray)) or hasattr(values, "to_list")
+    return list(values) if is_list else [values]
 
 
 def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArray[Any]:

@@ -82,7 +82,14 @@ def test_columns_are_the_same_only_if_all_values_are(frame):
 
 
 def test_columns_that_are_named_are_all_taken(frame):
-    several = (["double", 1], [2, 1]), ([2, 1, 2], [2, 1]), (frame.columns[[2, 0]], [2, 0]), ("price", [0]), ([], [])
+    several = (
+        (["double", 1], [2, 1]),
+        ([2, 1, 2], [2, 1]),
+        (range(1, 3), [1, 2]),
+        (frame.columns[[2, 0]], [2, 0]),
+        ("price", [0]),
+        ([], []),
+    )
     for columns, numbers in several:
         assert br.QueryFeatures(columns=columns).fit(frame).features_ == [(kind, i) for kind in (Z, R) for i in numbers]
 
