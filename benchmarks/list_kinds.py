@@ -1,17 +1,17 @@
-"""Other features of lists than those of QueryFeatures, and whether left-out queries can choose: on training queries.
+"""Kinds of features of lists, and whether left-out queries can choose between them: on training queries.
 
-python benchmarks/list_kinds.py DATA ... --runs FOLDER [--splits 2] [--jobs 2] [--output FOLDER]
+python benchmarks/list_kinds.py DATA ... --runs FOLDER [--splits 2] [--libraries lightgbm xgboost] [--jobs 2]
 
 DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits` times at random into
 three quarters to train on and one quarter to hold out; test queries are not used. Columns of each kind are added to
-those of X, without columns that repeat others, and LightGBMRanker is trained with its defaults. Trees draw as many
+those of X, without columns that repeat others, and a ranker is trained with its defaults. Trees draw as many
 features as from X alone, or (in the rows "all features") the same share of all. Held-out lists are cut as in
 cut_lists.py. The table, list_kinds.csv, has differences of NDCG@10 to the ranker without features of lists on the same
 lists, as means over the data sets, with standard errors over queries, and the least one of a data set. A query that is
 held out several times counts once, with its mean.
 
 The row "chosen by left-out queries" takes, in each training, that of the rankers without features of lists and with
-each or both of the kinds of QueryFeatures whose loss on the queries that rounds left out fell most.
+"standardize", "rank" or both of them whose loss on the queries that rounds left out fell most.
 """
 
 import itertools
@@ -25,7 +25,7 @@ import pandas as pd
 from cut_lists import N_BEST, SHARES, best_feature, lists_of
 from defaults import HELD_OUT
 from jobs import read_results, run_jobs
-from quality_methods import RUNNING
+from quality_methods import OURS, RUNNING
 from reporting import make_parser, publish
 from workloads import data_name, read_folds, training_queries
 
@@ -68,7 +68,7 @@ KINDS = {
     "standardize": partial(scaled, partial(np.mean, axis=0), deviation),
     "rank": lambda values: ranks(values) / len(values),
     "median and quartiles": partial(scaled, middle, quartile_range),
-    "least and largest": partial(scaled, least, partial(np.ptp, axis=0)),
+    "minmax": partial(scaled, least, partial(np.ptp, axis=0)),
     "distance to the largest": partial(scaled, most, deviation),
     "rank from the largest": lambda values: ranks(-values),
     "at most 10 from the largest": lambda values: np.minimum(ranks(-values), 10.0),
@@ -78,13 +78,15 @@ BOTH = ("standardize", "rank")
 #: The kinds of each setting, and whether trees draw a share of all features.
 SETTINGS = {
     "none": ((), False),
-    **{kind: ((kind,), False) for kind in ("standardize", "rank", "median and quartiles", "least and largest")},
+    **{kind: ((kind,), False) for kind in ("standardize", "rank", "minmax", "median and quartiles")},
     "both": (BOTH, False),
+    "minmax, rank": (("minmax", "rank"), False),
+    "minmax, standardize": (("minmax", "standardize"), False),
     "both, all features": (BOTH, True),
     "distance to the largest": (("distance to the largest",), False),
     "standardize, rank from the largest": (("standardize", "rank from the largest"), False),
     "standardize, at most 10 from the largest": (("standardize", "at most 10 from the largest"), False),
-    **{f"both, {kind}": ((*BOTH, kind), False) for kind in ("gap", "least and largest", "rank from the largest")},
+    **{f"both, {kind}": ((*BOTH, kind), False) for kind in ("gap", "minmax", "rank from the largest")},
 }
 CHOICES, CHOSEN = ("none", "standardize", "rank", "both"), "chosen by left-out queries"
 
@@ -113,7 +115,7 @@ def shares(n_columns, n_features, of_all):
     return {"colsample_bytree": by_tree, "colsample_bynode": min(1.0, share / by_tree)}
 
 
-def run(data, number, split, setting):
+def run(data, number, split, library, setting):
     """One job: NDCG@10 of the held-out queries of each kind of lists, NaN without a relevant document."""
     fold = training_queries(read_folds(data)[number])
     kept, held_out = (
@@ -128,7 +130,7 @@ def run(data, number, split, setting):
     values, names = {}, {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranker = br.LightGBMRanker(**RUNNING["lightgbm"], random_state=split, **settings)
+        ranker = OURS[library](**RUNNING[library], random_state=split, **settings)
         ranker.fit(X[:, used], kept.y, kept.qid)
         for name, rows in lists_of(held_out, best_feature(kept), number).items():
             cut = br.Dataset(held_out.X[rows], held_out.y[rows], held_out.qid[rows])
@@ -138,6 +140,7 @@ def run(data, number, split, setting):
             names[name] = pd.unique(cut.qid).tolist()
     return {
         "data": data_name(data),
+        "library": library,
         "training": f"{number}, {split}",
         "setting": setting,
         "query": names,
@@ -152,21 +155,23 @@ def chosen_by_improvement(results):
     trainings = {}
     for result in results:
         if result["setting"] in CHOICES:
-            trainings.setdefault((result["data"], result["training"]), []).append(result)
+            trainings.setdefault((result["library"], result["data"], result["training"]), []).append(result)
     best = [max(candidates, key=lambda result: result["improvement"]) for candidates in trainings.values()]
     return [{**result, "setting": CHOSEN} for result in best]
 
 
 def table_of(results):
-    """A row for each setting and kind of lists: the mean of the differences, its standard error, the least one."""
+    """For each kind of lists, the mean difference, its standard error and the least one; a row for each setting."""
     rows = pd.DataFrame([{**result, "lists": name} for result in results for name in LISTS])
     for field in ("ndcg", "query"):
         rows[field] = [values[name] for values, name in zip(rows[field], rows["lists"], strict=True)]
     rows = rows.explode(["query", "ndcg"]).astype({"ndcg": float}).dropna(subset="ndcg")
-    values = rows.groupby(["lists", "data", "query", "setting"], sort=False)["ndcg"].mean().unstack("setting")
+    values = (
+        rows.groupby(["library", "lists", "data", "query", "setting"], sort=False)["ndcg"].mean().unstack("setting")
+    )
     differences = values.sub(values["none"], axis=0).stack().rename("difference").reset_index()
-    by_set = differences.groupby(["setting", "lists", "data"], sort=False)["difference"].agg(["mean", "sem"])
-    groups = by_set.groupby(["setting", "lists"], sort=False)
+    by_set = differences.groupby(["library", "setting", "lists", "data"], sort=False)["difference"].agg(["mean", "sem"])
+    groups = by_set.groupby(["library", "setting", "lists"], sort=False)
     table = pd.DataFrame(
         {
             "mean": groups["mean"].mean(),
@@ -176,8 +181,8 @@ def table_of(results):
     )
     table = table.unstack("lists").swaplevel(axis=1)[LISTS]
     table.columns = [f"{lists}, {name}" for lists, name in table.columns]
-    order = [*SETTINGS, CHOSEN]
-    return table.loc[[name for name in order if name in table.index and name != "none"]].reset_index()
+    order = [(library, name) for library in OURS for name in (*SETTINGS, CHOSEN) if name != "none"]
+    return table.loc[[row for row in order if row in table.index]].reset_index()
 
 
 def main():
@@ -185,16 +190,18 @@ def main():
     parser.add_argument("data", nargs="+", help="as for quality.py")
     parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
     parser.add_argument("--splits", type=int, default=2, help="random divisions of the training queries of a fold")
+    parser.add_argument("--libraries", nargs="+", choices=OURS, default=list(OURS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
     arguments = parser.parse_args()
     jobs = {
-        arguments.runs / f"{data_name(data)}-{number}-{split}-{setting.replace(' ', '_')}.json": (
+        arguments.runs / f"{data_name(data)}-{number}-{split}-{library}-{setting.replace(' ', '_')}.json": (
             *(data, number, split),
-            setting,
+            *(library, setting),
         )
         for split in range(arguments.splits)
         for data in arguments.data
         for number in range(len(read_folds(data)))
+        for library in arguments.libraries
         for setting in SETTINGS
     }
     run_jobs(run, jobs, arguments.jobs)
@@ -204,9 +211,9 @@ def main():
         table,
         "list_kinds",
         arguments.output,
-        title="NDCG@10 with features of lists minus that without, LightGBMRanker, on held-out training queries",
+        title="NDCG@10 with features of lists minus that without, on held-out training queries",
         seeds="the number of the division",
-        formats={name: ".4f" if name.endswith("se") else "+.4f" for name in table.columns[1:]},
+        formats={name: ".4f" if name.endswith("se") else "+.4f" for name in table.columns[2:]},
     )
 
 

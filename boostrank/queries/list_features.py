@@ -1,4 +1,4 @@
-"""Features of documents relative to the list of their query: their rank in it, and how far they are from its mean."""
+"""Features of documents relative to the list of their query: their rank in it, and their place in its range."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from boostrank.inputs.arrays import Bools
 from boostrank.queries import compiled
 from boostrank.queries.compiled import ListFeature
 from boostrank.queries.rankings import COMPILED_BLOCK_ROWS
@@ -21,15 +22,16 @@ def compute(X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], querie
 
     ``"rank"`` is the rank of a value among those of its list, 1 for the smallest one, divided by their number. Equal
     values share the mean of their ranks. ``"standardize"`` is the number of standard deviations of the list, whose
-    variance is divided by the number of values, between the value and the mean, and 0 where all values are equal. NaN
-    stays NaN and does not count in either; infinite values stay infinite in the second, and do not count there.
+    variance is divided by the number of values, between the value and the mean. ``"minmax"`` is 0 for the least and 1
+    for the largest value, and linear between them. Both are 0 where all values are equal. NaN stays NaN and does not
+    count in any kind; infinite values stay infinite in the second and third, and do not count there.
 
     Parameters
     ----------
     X : ndarray of float32 or float64, shape (n_documents, n_columns)
         Grouped by query.
     features : list of (kind, column)
-        Each kind is "rank" or "standardize".
+        Each kind is "rank", "standardize" or "minmax".
     queries : Segments
 
     Returns
@@ -61,16 +63,17 @@ def _compute(X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], queri
     """The same as :func:`compute`, without the compiled library."""
     query = queries.repeat(np.arange(queries.n_segments))
     columns = X[:, [column for _, column in features]].astype(np.float64)
-    is_rank = np.array([kind == "rank" for kind, _ in features], dtype=bool)
+    kinds = np.array([kind for kind, _ in features])
+    is_rank = kinds == "rank"
     values = np.empty(columns.shape)
     lists = pd.DataFrame(columns[:, is_rank]).groupby(query)
     values[:, is_rank] = lists.rank() / lists.transform("count")
-    values[:, ~is_rank] = _standardize(columns[:, ~is_rank], query)
+    values[:, ~is_rank] = _scale(columns[:, ~is_rank], query, kinds[~is_rank] == "minmax")
     return values
 
 
-def _standardize(columns: NDArray[np.float64], query: NDArray[Any]) -> NDArray[np.float64]:
-    """Standardize columns within queries. Values are moved to the range from 0 to 1 first, so that no sum overflows."""
+def _scale(columns: NDArray[np.float64], query: NDArray[Any], is_minmax: Bools) -> NDArray[np.float64]:
+    """Standardize columns within queries, or move them to the range from 0 to 1; this comes first, for no overflow."""
     is_finite = np.isfinite(columns)
     halves = pd.DataFrame(np.where(is_finite, 0.5 * columns, np.nan))
     lists = halves.groupby(query)
@@ -82,4 +85,4 @@ def _standardize(columns: NDArray[np.float64], query: NDArray[Any]) -> NDArray[n
         mean = moved.groupby(query).transform("mean").to_numpy()
         variance = (moved**2).groupby(query).transform("mean").to_numpy() - mean**2
         standardized = (moved.to_numpy() - mean) / np.where(variance > 0.0, np.sqrt(variance), np.inf)
-    return np.where(is_finite, standardized, columns)
+    return np.where(is_finite, np.where(is_minmax, moved, standardized), columns)

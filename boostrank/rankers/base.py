@@ -87,11 +87,11 @@ class BoostedRanker(TrainedModel):
         ranker with ``n_estimators=ranker.best_iteration_`` is. With `init_model`, subtract its rounds.
     query_features : str, list of str or QueryFeatures, optional
         Features that say how a document stands among those of its query, which are added to each column that varies
-        within queries: "standardize", "rank" or both; see :class:`boostrank.QueryFeatures`. `fit` computes them, also
-        for validation sets, and `predict` then needs `qid` or `group`. Lists at prediction must be drawn as those of
-        the training. By default none are added, so that documents can be scored without their lists. In parameters
-        with one value per feature, such as `monotone_constraints`, give those of the columns of X: the added features
-        have the values of their columns. So do groups of `interaction_constraints`.
+        within queries: "standardize", "rank", "minmax" or several of these; see :class:`boostrank.QueryFeatures`. `fit`
+        computes them, also for validation sets, and `predict` then needs `qid` or `group`. Lists at prediction must be
+        drawn as those of the training. By default none are added, so that documents can be scored without their lists.
+        In parameters with one value per feature, such as `monotone_constraints`, give those of the columns of X: the
+        added features have the values of their columns. So do groups of `interaction_constraints`.
     random_state : int, RandomState or None
         An integer is the seed of the library, and of the choice of the queries to hold out: the same integer gives the
         same model. From a RandomState, each `fit` draws another seed. With None, the library uses its default seed, and

@@ -30,7 +30,11 @@ from boostrank.training.data import features_and_qid, grouped_features, id_per_r
 from boostrank.training.features import TrainingFeatures, check_features
 
 #: The kinds of features, and what stands behind the name of the column in the names of their columns.
-KINDS: Mapping[str, str] = {"standardize": "standardized in query", "rank": "rank in query"}
+KINDS: Mapping[str, str] = {
+    "standardize": "standardized in query",
+    "rank": "rank in query",
+    "minmax": "min-max scaled in query",
+}
 #: Two columns are the same if so many random sums of their values differ by less than this share of their norm.
 N_SUMS, TOLERANCE = 4, 1e-5
 #: What NaN and infinite values count as in these sums.
@@ -57,8 +61,10 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
     - ``"rank"``: the rank of the value in the list, 1 for the smallest one, divided by the number of values. Equal
       values share the mean of their ranks; the value of a list of one document is 1.
 
-    Missing values stay missing, and do not count. Infinite values do not count in the mean and the standard deviation,
-    and stay infinite when they are standardized.
+    - ``"minmax"``: ``(x - least) / (largest - least)``, with the least and the largest value of the list; 0 if all are
+      equal. It is the normalization of the LETOR collections.
+
+    Missing values stay missing, and do not count. Infinite values count only in ranks, and otherwise stay infinite.
 
     The rankers of boostrank have the parameter `query_features` in place of this transformer. It is for other rankers
     and for pipelines. The lists at prediction must be drawn as those of the training: with only the ten best documents
@@ -66,7 +72,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    kind : {"standardize", "rank"} or list of these, default ("standardize", "rank")
+    kind : {"standardize", "rank", "minmax"} or list of these, default ("standardize", "rank")
     columns : list of str or int, optional
         The columns to take, by name or by index. By default those that vary within some query of the training data and
         are no categories; and of several new columns that are the same, or a new column that is the same as a column

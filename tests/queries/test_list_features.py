@@ -26,7 +26,7 @@ COLUMNS = {
     # Their 32 bits from the first one in which a zero differs are equal.
     "times": lambda random, n: np.where(random.random(n) < 0.1, 0.0, 1.7e9 + random.integers(0, 300, n)),
 }
-FEATURES = [(kind, i) for i in reversed(range(len(COLUMNS))) for kind in ("rank", "standardize")][:-1]
+FEATURES = [(kind, i) for i in reversed(range(len(COLUMNS))) for kind in ("rank", "standardize", "minmax")][:-1]
 LAYOUTS = np.ascontiguousarray, np.asfortranarray, lambda X: np.repeat(np.repeat(X, 2, axis=1), 2, axis=0)[::2, ::2]
 
 
@@ -39,7 +39,8 @@ def slow_feature(values, kind):
     elif is_finite.any():
         # The sum of huge values is finite, and the square of tiny ones is not 0.
         finite = values[is_finite].astype(np.longdouble)
-        result[is_finite] = (finite - finite.mean()) / finite.std() if finite.min() < finite.max() else 0.0
+        center, width = (finite.min(), np.ptp(finite)) if kind == "minmax" else (finite.mean(), finite.std())
+        result[is_finite] = (finite - center) / width if finite.min() < finite.max() else 0.0
     return result
 
 
@@ -75,4 +76,5 @@ def test_the_nearest_numbers_have_ranks_of_their_own(implementation, n):
     ranks = compute(X, [("rank", 0)], Segments.from_sizes([n])).ravel()
     np.testing.assert_array_equal(ranks, (rankdata(X.ravel()) / n).astype(np.float32))
     # The range of these has no inverse.
-    assert not compute(X[np.abs(X[:, 0]) < 1e-300], [("standardize", 0)], Segments.from_sizes([n // 11 * 5])).any()
+    for kind in ("standardize", "minmax"):
+        assert not compute(X[np.abs(X[:, 0]) < 1e-300], [(kind, 0)], Segments.from_sizes([n // 11 * 5])).any()

@@ -66,7 +66,10 @@ def test_columns_that_say_something_new_are_added(frame, monkeypatch):
     np.testing.assert_allclose(transformer.fit(X, qid=qid).transform(X, qid), expected, rtol=1e-5, atol=1e-6)
     assert list(transformer.get_feature_names_out())[5:7] == ["x5", "x0 (standardized in query)"]
     assert list(transformer.get_feature_names_out(list("abcdef")))[5:7] == ["f", "a (standardized in query)"]
-    for kind in (Z, R):
+    scaled = br.QueryFeatures("minmax", columns=["price"]).fit_transform(frame)["price (min-max scaled in query)"]
+    least, most = lists["price"].transform("min"), lists["price"].transform("max")
+    np.testing.assert_allclose(scaled, (frame["price"] - least) / (most - least), rtol=1e-5)
+    for kind in (Z, R, "minmax"):
         again = br.QueryFeatures(kind, columns=[0, 3]).fit_transform(X, qid=qid)[:, -2:]
         assert br.QueryFeatures(kind).fit(again, qid=qid).features_ == []
 

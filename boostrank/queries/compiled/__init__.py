@@ -72,9 +72,9 @@ _LOSSES = {
 RankedMeasure = Literal["dcg", "average_precision", "reciprocal_rank", "err"]
 # The number of each measure in ranked_measures.c.
 _MEASURES: dict[RankedMeasure, int] = {"dcg": 0, "average_precision": 1, "reciprocal_rank": 2, "err": 3}
-ListFeature = Literal["rank", "standardize"]
+ListFeature = Literal["rank", "standardize", "minmax"]
 # The number of each kind in list_features.c.
-_LIST_FEATURES: dict[ListFeature, int] = {"rank": 0, "standardize": 1}
+_LIST_FEATURES: dict[ListFeature, int] = {"rank": 0, "standardize": 1, "minmax": 2}
 _NONE = np.empty(0)
 
 

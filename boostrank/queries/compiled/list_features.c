@@ -6,11 +6,11 @@
 #include "kernels.h"
 
 /* As in __init__.py. */
-enum kind { RANK, STANDARDIZE };
+enum kind { RANK, STANDARDIZE, MINMAX };
 
 /* Ranks of at most so many values are counted, which is faster than sorting fewer than these. */
 #define MAX_COUNTED 64
-/* So many columns are standardized at the same time. */
+/* So many columns are scaled at the same time. */
 #define N_LANES 8
 /* Keys are sorted by so many bits at once. */
 #define DIGIT_BITS 8
@@ -116,11 +116,11 @@ CLONES static void divide_ranks(const double *RESTRICT values, int64_t n, float 
         ranks[i] = isnan(values[i]) ? NAN : ranks[i] / divisor;
 }
 
-/* Number of standard deviations from the mean, both of the finite values of a column; 0 if these are equal. Other values
-   stay as they are. Values are moved to the range from 0 to 1 first, so that no sum overflows, and none is inaccurate.
-   N_LANES columns are standardized at the same time, so that short lists take no longer: row i has the values from
-   i * N_LANES on. */
-CLONES static void standardize(const double *RESTRICT values, int64_t n, float *RESTRICT results)
+/* Number of standard deviations from the mean, or, for MINMAX, the place in the range from 0 for the least to 1 for the
+   largest value, all of the finite values of a column; 0 if these are equal. Other values stay as they are. Values are
+   moved to the range from 0 to 1 first, so that no sum overflows, and none is inaccurate. N_LANES columns are scaled at
+   the same time, so that short lists take no longer: row i has the values from i * N_LANES on. */
+CLONES static void scale_columns(const double *RESTRICT values, int64_t n, int64_t kind, float *RESTRICT results)
 {
     double least[N_LANES], largest[N_LANES], origin[N_LANES], scale[N_LANES];
     double sum[N_LANES] = {0.0}, squares[N_LANES] = {0.0}, n_finite[N_LANES] = {0.0};
@@ -152,12 +152,16 @@ CLONES static void standardize(const double *RESTRICT values, int64_t n, float *
         sum[lane] /= n_finite[lane];
         double variance = squares[lane] / n_finite[lane] - sum[lane] * sum[lane];
         squares[lane] = variance > 0.0 ? 1.0 / sqrt(variance) : 0.0;
+        if (kind == MINMAX) {
+            sum[lane] = 0.0;
+            squares[lane] = 1.0;
+        }
     }
     for (int64_t i = 0; i < n; i++)
         for (int lane = 0; lane < N_LANES; lane++) {
             double value = values[i * N_LANES + lane];
-            double standardized = ((0.5 * value - origin[lane]) * scale[lane] - sum[lane]) * squares[lane];
-            results[i * N_LANES + lane] = (float)(fabs(value) < INFINITY ? standardized : value);
+            double scaled = ((0.5 * value - origin[lane]) * scale[lane] - sum[lane]) * squares[lane];
+            results[i * N_LANES + lane] = (float)(fabs(value) < INFINITY ? scaled : value);
         }
 }
 
@@ -190,13 +194,13 @@ EXPORT int64_t list_features(const uint8_t *X, int64_t is_single, int64_t width,
                     sort_ranks(values, n, result, keys);
                 divide_ranks(values, n, result);
             } else {
-                for (n_lanes = 1; n_lanes < N_LANES && f + n_lanes < n_results && kinds[f + n_lanes] == STANDARDIZE;)
+                for (n_lanes = 1; n_lanes < N_LANES && f + n_lanes < n_results && kinds[f + n_lanes] == kinds[f];)
                     n_lanes++;
                 /* What is in the other lanes does not count. */
                 for (int64_t i = 0; i < n; i++)
                     for (int64_t lane = 0; lane < n_lanes; lane++)
                         values[i * N_LANES + lane] = value_at(X, is_single, (start + i) * width + columns[f + lane]);
-                standardize(values, n, result);
+                scale_columns(values, n, kinds[f], result);
             }
             int64_t step = kinds[f] == RANK ? 1 : N_LANES;
             for (int64_t i = 0; i < n; i++)
