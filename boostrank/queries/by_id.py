@@ -149,7 +149,8 @@ def as_frame(table: Any, name: str, *columns: str) -> Any:
     """
     frame = to_pandas(table)
     if not isinstance(frame, (pd.DataFrame, Mapping)):
-        raise TypeError(f"{name} must be a DataFrame, a Table or a mapping of columns; got {type(table).__name__}")
+        tables = "a DataFrame of pandas or polars, a pyarrow Table or a mapping of columns"
+        raise TypeError(f"{name} must be {tables}; got {type(table).__name__}")
     if isinstance(frame, Mapping):
         frame = pd.DataFrame({name: as_array(column, name) for name, column in frame.items()})
     levels = [level for level in frame.index.names if level is not None and level not in frame]

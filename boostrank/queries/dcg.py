@@ -394,8 +394,8 @@ def named_discount(discount: Any, ranks: Floats) -> Floats:
 def _call_vectorized(function: Callable[[Floats], Floats], values: Floats, name: str) -> Floats:
     result = np.asarray(function(values), dtype=np.float64)
     if result.shape != values.shape:
-        expected = f"vectorized: a function that returns the shape of its argument, {values.shape}"
-        refuse(name, function, expected, got=f"the shape {result.shape}")
+        expected = f"vectorized, with a result of the shape of its argument, {values.shape}"
+        refuse(name, function, expected, got=f"a result of shape {result.shape}")
     return result
 
 

@@ -14,7 +14,7 @@ from boostrank.inputs.frames import is_pandas
 from boostrank.queries.queries import Queries, id_index
 
 #: Advice for losses and objectives that take only weights of queries.
-DOCUMENT_WEIGHTS = "Weights of documents are for losses with a term for each, such as 'squared', 'softmax', the default"
+DOCUMENT_WEIGHTS = "Weights of documents are for losses with a term for each, such as the default and 'softmax'"
 
 
 def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: bool, *, grouped: bool = True) -> Floats:

@@ -414,12 +414,14 @@ class BoostedRanker(TrainedModel):
         n_features, names = self._backend.n_features(init_model), self._backend.feature_names(init_model)
         own = features.of_booster
         if n_features != own.number or (names is not None and own.names is not None and names != own.names):
-            before, now = list(names or ()), list(own.names or ())
-            same = [first == second for first, second in zip(before, now, strict=False)]
-            start = [*same, False].index(False)
+            difference = ""
+            if names and own.names:
+                same = [first == second for first, second in zip(names, own.names, strict=False)]
+                start = [*same, False].index(False)
+                before, now = names[start : start + 5] or "none", list(own.names[start : start + 5]) or "none"
+                difference = f"; they differ from feature {start} on: {before} in the model, {now} in X"
             raise ValueError(
-                f"init_model was trained on {n_features} features, and X has {own.number}; they differ from feature "
-                f"{start} on, {before[start : start + 5]} and {now[start : start + 5]}: its training can only go on "
-                "with the same features in the same sequence"
+                f"init_model was trained on {n_features} features, and X has {own.number}{difference}. Its training "
+                "can only go on with the same features in the same sequence"
             )
         return init_model

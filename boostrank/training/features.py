@@ -65,7 +65,7 @@ class ColumnCategories:
         if differ:
             i = min(differ)
             kind = "categories, but had numbers" if i in now else f"the type {X.dtypes.iloc[i]}, but had categories"
-            raise ValueError(f"the column {X.columns[i]!r} of X has {kind} in the training: give it that type again")
+            raise ValueError(f"the column {X.columns[i]!r} of X has {kind} in the training: give it the type it had")
         changed = {
             i: X.iloc[:, i].cat.set_categories(of_training)
             for i, of_training in self.by_column.items()

@@ -106,6 +106,16 @@ def test_bins_by_feature():
     np.testing.assert_array_equal(*(scores(br.LightGBMRanker, max_bin_by_feature=one, max_bin=7) for one in given))
 
 
+@for_each("objective", ["softmax", "lambdarank"])
+@for_each("query_features", [None, "rank"])
+def test_bins_of_a_file(objective, query_features, tmp_path):
+    (tmp_path / "bins.json").write_text('[{"feature": 0, "bin_upper_bound": [0.123]}]')
+    settings = {"forcedbins_filename": str(tmp_path / "bins.json"), "max_bin": 4, "query_features": query_features}
+    ranker = br.LightGBMRanker(objective, **SMALL, **settings).fit(X, Y, QID, eval_set=[(X, Y, QID), (X + 0, Y, QID)])
+    trees = ranker.booster_.trees_to_dataframe()
+    assert 0.123 in trees.loc[trees["split_feature"].isin(["Column_0", "x0"]), "threshold"].to_numpy()
+
+
 def with_codes(categorical=False):
     """The features with a column of codes of categories, and with the column of query ids in front of it."""
     return FRAME.assign(colour=pd.Categorical(CODES, categories=range(5)) if categorical else CODES)

@@ -103,7 +103,8 @@ def test_other_models_are_errors(ranker_class, data, frame, fitted):
     for features, model, error, message in (
         (X, fitted(other), TypeError, "init_model must be a model of"),
         (X, 3, TypeError, "got int"),
-        (frame.iloc[:, :9], first, ValueError, r"trained on 10 features.*X has 9"),
+        (X[:, :9], fitted(ranker_class), ValueError, r"trained on 10 features, and X has 9\. Its"),
+        (frame.iloc[:, :9], first, ValueError, r"X has 9; .* from feature 9 on: \['.*'\] in the model, none in X"),
         (frame.iloc[:, ::-1], first, ValueError, r"trained on 10 features.*same sequence"),
         (X, "nothing.txt", FileNotFoundError, "nothing"),
     ):
@@ -122,9 +123,9 @@ def test_settings_of_the_model_of_xgboost_stay(data):
     expected = small(br.XGBoostRanker, n_estimators=12, missing=-1).fit(features, y, qid)
     again = small(br.XGBoostRanker, missing=-1).fit(features, y, qid, init_model=first)
     np.testing.assert_array_equal(again.predict(features), expected.predict(features))
-    with pytest.raises(ValueError, match=r"missing must be that of init_model, -1\.0; got nan of this ranker"):
+    with pytest.raises(ValueError, match=r"missing must be -1\.0, as in the training of init_model; got nan"):
         small(br.XGBoostRanker).fit(features, y, qid, init_model=first)
-    with pytest.raises(ValueError, match="booster must be that of init_model, 'gbtree'; got"):
+    with pytest.raises(ValueError, match="booster must be 'gbtree', as in the training of init_model; got"):
         small(br.XGBoostRanker, booster="dart", missing=-1).fit(features, y, qid, init_model=first)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from itertools import islice
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -35,12 +33,10 @@ from boostrank.inputs.streams import FeatureStream
 MIN_SUM_HESSIAN = 1e-10
 #: LightGBM's default of num_leaves. It warns if max_depth is given without num_leaves.
 DEFAULT_LEAVES = 31
-#: Parameters of LightGBM whose values are those of all columns of a Dataset.
-OF_ALL_COLUMNS = ("max_bin_by_feature", "forcedbins_filename")
+#: Parameters of LightGBM that need all columns of a Dataset at once: values by column, and random numbers by bundle.
+OF_ALL_COLUMNS = ("max_bin_by_feature", "forcedbins_filename", "extra_trees")
 #: LightGBM counts the rows of a Dataset, and those of all workers together, in 32 bits.
 MAX_ROWS = 2**31 - 1
-#: Filters of warnings are those of all threads, in which the members of a bag are trained.
-_one_at_a_time = Lock()
 
 
 def train(
@@ -58,6 +54,9 @@ def train(
     # LightGBM ignores categorical features in the parameters of the training: the Dataset must get them.
     categorical = parameters.pop("categorical_feature", "auto")
     reads_all = is_continued or not parameters.keys().isdisjoint(OF_ALL_COLUMNS)
+    of_datasets = dict(parameters)
+    # LightGBM refuses this one in the parameters of a training whose Dataset is constructed, as it is for our losses.
+    parameters.pop("forcedbins_filename", None)
     dataset = lgb.Dataset(
         **dataset_features(data, reads_all),
         label=data.labels.per_document,
@@ -65,13 +64,13 @@ def train(
         weight=weights,
         init_score=data.init_score,
         position=data.position,
-        params=dict(parameters),
+        params=of_datasets,
         categorical_feature=categorical,
         # The scores of a model whose training goes on are computed from the features, so they must be kept.
         free_raw_data=not is_continued,
     )
     if isinstance(data.X, FeatureStream) and data.X.in_memory and not reads_all:
-        _add_columns(dataset, data.X, dict(parameters))
+        _add_columns(dataset, data.X, of_datasets)
     datasets = []
     for validation_set in validation:
         evaluated = validation_set.data
@@ -82,7 +81,8 @@ def train(
             datasets.append(dataset)
             continue
         features, label = dataset_features(evaluated, is_continued, has_bins=True), evaluated.labels.per_document
-        datasets.append(lgb.Dataset(**features, label=label, init_score=evaluated.init_score, reference=dataset))
+        settings = {"init_score": evaluated.init_score, "reference": dataset, "params": of_datasets}
+        datasets.append(lgb.Dataset(**features, label=label, **settings))
     sample = None if objective is None else QuerySample(objective, specification, is_dart)
     parameters.update(_objective(specification, data, sample, dataset))
     history = History(validation, specification) if validation else None
@@ -252,14 +252,17 @@ def _add_columns(dataset: Any, X: FeatureStream, parameters: dict[str, Any]) -> 
     """
     lgb = import_backend("lightgbm")
     names = [FEATURE_NAMES.encode(name) for name in X.names or ()]
+    # Features that need not be kept are freed here, before the others are computed.
+    dataset.construct()
     for block in islice(X.column_blocks(), 1, None):
-        n_columns = dataset.construct().num_feature()
+        n_columns = dataset.num_feature()
         block_names = names[n_columns : n_columns + block.shape[1]]
         added = lgb.Dataset(block, params=parameters, feature_name=block_names).construct()
-        with _one_at_a_time, warnings.catch_warnings():
-            # LightGBM warns that it keeps no features, and forgets which columns are categories: it has their bins.
-            warnings.filterwarnings("ignore", "(Cannot add|Resetting categorical) features")
-            dataset.add_features_from(added)
+        # Dataset.add_features_from does this too, and warns in every call, of what does not matter here. Warnings
+        # cannot be ignored for one thread alone, and members of a bag are trained in several.
+        lgb.basic._safe_call(lgb.basic._LIB.LGBM_DatasetAddFeaturesFrom(dataset._handle, added._handle))
+    # Validation sets take them from here.
+    dataset.feature_name = dataset.get_feature_name()
 
 
 def plain_matrix(X: Any) -> Any:

@@ -179,8 +179,7 @@ def _check(
         for name in before:
             # As texts, two NaN are equal.
             if str(before[name]) != str(now[name]):
-                got = f"{now[name]!r} of this ranker"
-                refuse(name, now[name], f"that of init_model, {before[name]!r}", got=got)
+                refuse(name, now[name], f"{before[name]!r}, as in the training of init_model")
         # XGBoost gives an earlier model the numbers of the new categories.
         by_feature = categories(model)
         if None not in by_feature.values():

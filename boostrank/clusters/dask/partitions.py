@@ -95,7 +95,7 @@ def check_columns(features: Any, X: Any, reset: bool = False) -> None:
         return
     unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
     if unknown:
-        raise ValueError(f"Dask does not know the categories of {unknown}, which may differ: use X.categorize()")
+        raise ValueError(f"Dask lacks the categories of {unknown}, and partitions may differ: use X.categorize()")
     check_features(features, X._meta, reset=reset)
 
 
