@@ -335,26 +335,38 @@ class BoostedRanker(TrainedModel):
             # It looks only at which label is larger, and measures need labels of 0 or more.
             relevance = as_floats(y, "y")
             relevance = relevance - min(0.0, relevance.min(initial=0.0))
-        if settings.values["query_features"] is not None:
+        transformer = settings.values["query_features"]
+        if transformer is not None:
             if isinstance(init_model, (str, os.PathLike)):
                 init_model = clone(self).load_model(init_model)
-            settings.values["query_features"].continue_from(init_model)
+            transformer.continue_from(init_model)
         random_state = settings.random_state()
         table = X if feature_name is None or isinstance(feature_name, str) else named_columns(X, feature_name)
         per_row = relevance, qid, group, sample_weight, init_score, position
-        takes_infinity = self._backend.takes_infinity(settings.native)
-        options: Any = {"takes_infinity": takes_infinity, "query_features": settings.values["query_features"]}
-        data, features = training_data(type(self).__name__, table, *per_row, **options)
+        data, features = training_data(
+            type(self).__name__,
+            table,
+            *per_row,
+            takes_infinity=self._backend.takes_infinity(settings.native),
+            query_features=transformer,
+        )
         weights = data.labels.weighted(data.weights)
         if weights is not None and not (has_weight := data.queries.sum(weights) > 0).all():
             # The libraries would count the documents of the others, in leaves and in bins.
             data = data.take(has_weight)
-        queries, transformer = data.queries, features.query_features
+        queries = data.queries
         kept = settings.kept_queries(queries.n_queries, random_state)
-        options = {"eval_metric": eval_metric, "eval_at": eval_at, "early_stopping_metric": early_stopping_metric}
-        options |= {"callbacks": callbacks, "verbose": verbose}
-        model = None if init_model is None else self._model_to_continue(init_model, features)
-        specification = settings.specification(features, data.X.shape, random_state, init_model=model, **options)
+        specification = settings.specification(
+            features,
+            data.X.shape,
+            random_state,
+            eval_metric=eval_metric,
+            eval_at=eval_at,
+            early_stopping_metric=early_stopping_metric,
+            callbacks=callbacks,
+            verbose=verbose,
+            init_model=None if init_model is None else self._model_to_continue(init_model, features),
+        )
         validation: list[ValidationSet] = []
         with use_threads(settings.values["n_jobs"]):
             if not (eval_set is eval_names is eval_qid is eval_group is eval_sample_weight is eval_init_score is None):

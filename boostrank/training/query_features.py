@@ -434,8 +434,10 @@ class WithQueryFeatures(FeatureStream):
     def column_blocks(self) -> Iterator[NDArray[Any]]:
         """Return the features of X, and compute the others, in each block as many as a quarter of these."""
         yield self._X if len(self) == len(self._X) else self._X[self._rows]
-        for first in range(self._X.shape[1], self.shape[1], step := max(1, self._X.shape[1] // 4)):
-            yield self.read(columns=slice(first, first + step))
+        n_columns = self._X.shape[1]
+        width = max(1, n_columns // 4)
+        for first in range(n_columns, self.shape[1], width):
+            yield self.read(columns=slice(first, first + width))
 
 
 def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
