@@ -1,6 +1,7 @@
 """Kinds of features of lists, and whether left-out queries can choose between them: on training queries.
 
-python benchmarks/list_kinds.py DATA ... --runs FOLDER [--splits 2] [--libraries lightgbm xgboost] [--jobs 2]
+python benchmarks/list_kinds.py DATA ... --runs FOLDER [--splits 2] [--libraries lightgbm xgboost]
+    [--settings none both ...] [--jobs 2] [--output FOLDER]
 
 DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits` times at random into
 three quarters to train on and one quarter to hold out; test queries are not used. Columns of each kind are added to
@@ -156,7 +157,8 @@ def chosen_by_improvement(results):
     for result in results:
         if result["setting"] in CHOICES:
             trainings.setdefault((result["library"], result["data"], result["training"]), []).append(result)
-    best = [max(candidates, key=lambda result: result["improvement"]) for candidates in trainings.values()]
+    complete = [candidates for candidates in trainings.values() if len(candidates) == len(CHOICES)]
+    best = [max(candidates, key=lambda result: result["improvement"]) for candidates in complete]
     return [{**result, "setting": CHOSEN} for result in best]
 
 
@@ -191,6 +193,7 @@ def main():
     parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
     parser.add_argument("--splits", type=int, default=2, help="random divisions of the training queries of a fold")
     parser.add_argument("--libraries", nargs="+", choices=OURS, default=list(OURS))
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
     arguments = parser.parse_args()
     jobs = {
@@ -202,7 +205,7 @@ def main():
         for data in arguments.data
         for number in range(len(read_folds(data)))
         for library in arguments.libraries
-        for setting in SETTINGS
+        for setting in arguments.settings
     }
     run_jobs(run, jobs, arguments.jobs)
     results = read_results(arguments.runs)
