@@ -26,7 +26,9 @@ SETTINGS = {
     "default": None,
     "standardize": "standardize",
     "rank": "rank",
+    "minmax": "minmax",
     "both": ["standardize", "rank"],
+    "minmax, rank": ["minmax", "rank"],
     "both, cut copies": br.QueryFeatures(cut_copies=1),
     "both, 2 cut copies": br.QueryFeatures(cut_copies=2),
 }

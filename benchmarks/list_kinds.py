@@ -162,6 +162,16 @@ def chosen_by_improvement(results):
     return [{**result, "setting": CHOSEN} for result in best]
 
 
+def agreement(results):
+    """In which share of the trainings "both" has the larger improvement than "none" if it has the larger NDCG@10."""
+    rows = pd.DataFrame(results)
+    whole = [np.nanmean(np.array(values["whole"], dtype=float)) for values in rows["ndcg"]]
+    keys = ["library", "data", "training", "setting"]
+    pairs = rows.assign(ndcg=whole).set_index(keys)[["improvement", "ndcg"]].unstack("setting").swaplevel(axis=1)
+    signs = np.sign(pairs["both"] - pairs["none"]).dropna()
+    return f"both and none: improvement and NDCG@10 agree in {(signs.product(axis=1) > 0).mean():.0%} of {len(signs)}"
+
+
 def table_of(results):
     """For each kind of lists, the mean difference, its standard error and the least one; a row for each setting."""
     rows = pd.DataFrame([{**result, "lists": name} for result in results for name in LISTS])
@@ -171,7 +181,7 @@ def table_of(results):
     values = (
         rows.groupby(["library", "lists", "data", "query", "setting"], sort=False)["ndcg"].mean().unstack("setting")
     )
-    differences = values.sub(values["none"], axis=0).stack().rename("difference").reset_index()
+    differences = values.sub(values["none"], axis=0).stack().dropna().rename("difference").reset_index()
     by_set = differences.groupby(["library", "setting", "lists", "data"], sort=False)["difference"].agg(["mean", "sem"])
     groups = by_set.groupby(["library", "setting", "lists"], sort=False)
     table = pd.DataFrame(
@@ -216,6 +226,7 @@ def main():
         arguments.output,
         title="NDCG@10 with features of lists minus that without, on held-out training queries",
         seeds="the number of the division",
+        notes=[agreement(results)],
         formats={name: ".4f" if name.endswith("se") else "+.4f" for name in table.columns[2:]},
     )
 
