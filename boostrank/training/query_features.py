@@ -60,7 +60,6 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
       the list are equal, and so for a list of one document.
     - ``"rank"``: the rank of the value in the list, 1 for the smallest one, divided by the number of values. Equal
       values share the mean of their ranks; the value of a list of one document is 1.
-
     - ``"minmax"``: ``(x - least) / (largest - least)``, with the least and the largest value of the list; 0 if all are
       equal. It is the normalization of the LETOR collections.
 

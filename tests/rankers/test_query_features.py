@@ -191,11 +191,14 @@ def test_features_have_the_parameters_of_their_columns(ranker_class, shuffled):
     X, y, qid = shuffled
     model, X = partial(small, ranker_class, query_features=KINDS), X[:, :3]
     plain = model().fit(X, y, qid).predict(X, qid=qid)
-    for name, of_columns, of_all in (
+    cases = [
         ("monotone_constraints", [1, 0, -1], [1, 0, -1] * 3),
         ("monotone_constraints", {0: 1, 2: -1, 8: 0}, [1, 0, -1, 1, 0, -1, 1, 0, 0]),
         ("interaction_constraints", [[0, 1], [2]], [[0, 1, 3, 4, 6, 7], [2, 5, 8]]),
-    ):
+    ]
+    if ranker_class is br.LightGBMRanker:
+        cases += [("max_bin_by_feature", [3, 5, 9], [3, 5, 9] * 3)]
+    for name, of_columns, of_all in cases:
         scores, expected = (model(**{name: value}).fit(X, y, qid).predict(X, qid=qid) for value in (of_columns, of_all))
         np.testing.assert_array_equal(scores, expected)
         assert not np.array_equal(scores, plain)

@@ -135,6 +135,9 @@ def test_every_kind_of_data_stays_what_it_is(frame, tmp_path, monkeypatch):
     for rows in (np.arange(len(X)) % 7 < 2, slice(5, 30), np.array([3, 4, 40])):
         np.testing.assert_array_equal(stream[rows][1:].read(), expected[rows][1:])
         np.testing.assert_array_equal(stream[rows].read(1, 3), expected[rows][1:3])
+    # A list that is longer than a block would be computed once for each block.
+    whole = br.QueryFeatures(columns=[0]).fit_transform(files, qid=np.zeros(len(X)))
+    assert [len(block) for block in whole.blocks()] == [len(X)]
 
 
 def test_pipelines_and_searches_with_routing():
