@@ -82,6 +82,8 @@ def compare(
         options.refuse_unused("--objectives", backend=backend, rounds=rounds, k=k)
         compared = default_rankers(rankers or USUAL_RANKERS, gain, seed)
         note = "Rankers with their defaults; by --rankers also CatBoostRanker, far slower."
+        if query_features is None:
+            note += "\nIf lists are complete at prediction, try --query-features standardize,rank too."
     else:
         options.refuse_unused("a comparison without --objectives", rankers=rankers)
         settings = {**options.set_options(gain=gain), "k": k, "n_estimators": rounds or 500, "random_state": seed}

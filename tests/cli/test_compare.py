@@ -58,6 +58,7 @@ def test_defaults_are_those_of_python(run, tmp_path, monkeypatch):
     assert f"LightGBMRanker() {row['mean']:.4f} {row['difference']:+.4f} " in lines
     assert "p (Holm): corrected resampled t-test over folds, adjusted by Holm's method" in lines
     assert "repeats needs a file" in run("compare", tmp_path, "--repeats", 2, code=2, errors=True)
+    assert "try --query-features standardize,rank too.\n" in out
     # Plain text: no escape codes, also around brackets.
     assert "\x1b" not in out
 
@@ -73,6 +74,7 @@ def test_a_table_is_divided_by_query_and_equal_trees_are_random(run, folder, dat
         rankers[name] = br.LightGBMRanker(gain="linear", query_features=features, random_state=0)
     cv, measure = br.QueryKFold(2, shuffle=True, random_state=0), br.metrics.get_measure("ndcg@10", gain="linear")
     means = br.compare(rankers, *data, cv=cv, measures=measure).table["mean"]
+    assert "try --query-features" not in out
     names = ["XGBRanker()", "LightGBMRanker()", "LightGBMRanker(), query features"]
     assert all(f"{name} {mean:.4f} " in " ".join(out.split()) for name, mean in zip(names, means, strict=True))
 
