@@ -481,7 +481,9 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     clicks = "click" if "click" in frame else "clicks"
     frame = as_frame(frame, "the table", clicks, "qid", "document")
     for name in ("qid", "document"):
-        refuse_first(frame[name].isna().to_numpy(), f"line {{}} of the table has no {name}".format)
+        missing = frame[name].isna().to_numpy()
+        if missing.any():
+            raise ValueError(f"line {np.argmax(missing)} of the table has no {name}")
     if (qid is None) != (documents is None):
         raise ValueError("pass the ids of each row of X as qid= and documents=, or none of them")
     if qid is None:

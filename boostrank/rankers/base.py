@@ -342,11 +342,15 @@ class BoostedRanker(TrainedModel):
             transformer.continue_from(init_model)
         random_state = settings.random_state()
         table = X if feature_name is None or isinstance(feature_name, str) else named_columns(X, feature_name)
-        per_row = relevance, qid, group, sample_weight, init_score, position
         data, features = training_data(
             type(self).__name__,
             table,
-            *per_row,
+            relevance,
+            qid,
+            group,
+            sample_weight,
+            init_score,
+            position,
             takes_infinity=self._backend.takes_infinity(settings.native),
             query_features=transformer,
         )

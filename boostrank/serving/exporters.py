@@ -107,8 +107,8 @@ def export(
     ValueError
         For names that the engine does not take, and models that it cannot represent: with `query_features`, with
         categorical splits, with linear trees, with LightGBM's `zero_as_missing` or XGBoost's `missing`, with trees of
-        more than 300 levels;
-        if `version` cannot follow `absent`; and if a score differs. Then there is no file, or the old one.
+        more than 300 levels; if `version` cannot follow `absent`; and if a score differs. Then there is no file, or the
+        old one.
 
     Warns
     -----

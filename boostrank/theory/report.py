@@ -89,14 +89,16 @@ class ConsistencyReport:
             result += self._comparison(self.counterexample, self.minimizer)
         counts = ", ".join(f"{count} {origin}" for origin, count in self.counts.items() if count)
         low, high = self.surrogate.target_bounds
-        reasons = f"their targets are not in [{low:g}, {high:g}]", "no minimum was found"
-        left_out = zip((self.n_outside, self.n_unsolved), reasons, strict=True)
+        left_out = {
+            f"their targets are not in [{low:g}, {high:g}]": self.n_outside,
+            "no minimum was found": self.n_unsolved,
+        }
         return "\n".join(
             [
                 f"{next(names, repr(self.surrogate))} with targets {self.normalize!r}",
                 *result,
                 f"distributions searched: {counts}",
-                *(f"{n} of these left out, because {reason}" for n, reason in left_out if n),
+                *(f"{n} of these left out, because {reason}" for reason, n in left_out.items() if n),
                 f"the loss {'declares' if self.declared else 'does not declare'} that it is consistent",
             ]
         )

@@ -119,8 +119,9 @@ class ScoreCurve:
         if points.ndim != 1 or not ((points >= 0) & (points <= 1)).all():
             refuse("s", s, "one-dimensional, in [0, 1]")
         values = np.asarray(self.probabilities(points), dtype=np.float64).reshape(len(points), len(self.labels))
-        positive, errors = values.min(axis=1) >= -PROBABILITY_TOLERANCE, abs(values.sum(axis=1) - 1)
-        rule, bad = "probabilities must be in [0, 1] and sum to 1", ~(positive & (errors <= PROBABILITY_TOLERANCE))
+        are_positive = values.min(axis=1) >= -PROBABILITY_TOLERANCE
+        bad = ~(are_positive & (abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE))
+        rule = "probabilities must be in [0, 1] and sum to 1"
         refuse_first(bad, lambda i: f"{rule}; at s = {points[i]:g} they are {values[i].tolist()}")
         return np.clip(values, 0.0, 1.0)
 

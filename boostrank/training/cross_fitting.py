@@ -19,9 +19,6 @@ from boostrank.training.losses import bind
 #: Parts of the queries whose values are predicted by trainings on the others, the numbers of rounds of these, of which
 #: a larger one is tried if the smaller one ends too early, and the rounds without an improvement that are the end.
 PREDICTION_FOLDS, PREDICTION_ROUNDS, PREDICTION_PATIENCE = 3, (125, 250, 500, 1000), 20
-#: Settings of these trainings: nothing ends or prolongs them, and nothing is printed.
-OF_PREDICTIONS: Any = {"min_rounds": None, "early_stopping_rounds": None, "init_model": None, "callbacks": ()}
-OF_PREDICTIONS |= {"dcg": DCG(gain="linear"), "verbose": False}
 #: The largest logarithm of a value whose exponential counts.
 MAX_LOG = 3.0
 
@@ -88,7 +85,17 @@ def _train_poisson(
 ) -> tuple[Any, float, Sequence[float]]:
     """The model of a training without the queries of a mask, its offset, and its loss on them in every round."""
     parameters = {**specification.parameters, backend.parameters.PARAMETERS["reg_lambda"]: 1.0}
-    specification = replace(specification, parameters=parameters, n_rounds=n_rounds, **OF_PREDICTIONS)
+    specification = replace(
+        specification,
+        parameters=parameters,
+        n_rounds=n_rounds,
+        min_rounds=None,
+        early_stopping_rounds=None,
+        dcg=DCG(gain="linear"),
+        init_model=None,
+        callbacks=(),
+        verbose=False,
+    )
     kept, tested = rows.take(~held_out), rows.take(held_out)
     objective = bind("poisson", kept.labels, kept.queries, specification.dcg, "none", kept.weights)
     assert tested.weights is not None

@@ -127,7 +127,9 @@ CONVERT: Mapping[str, Callable[[Any], Any]] = {
 NEUTRAL: Mapping[str, tuple[Any, ...]] = {"task": ("train",), "first_metric_only": (True,), "num_class": (1,)}
 #: The objective that uses a parameter, for parameters of one objective.
 _OBJECTIVES: Mapping[str, str] = {
-    **dict.fromkeys(("sigmoid", "lambdarank_truncation_level", "lambdarank_norm"), "lambdarank"),
+    "sigmoid": "lambdarank",
+    "lambdarank_truncation_level": "lambdarank",
+    "lambdarank_norm": "lambdarank",
     "lambdarank_position_bias_regularization": "lambdarank",
     "objective_seed": "rank_xendcg",
 }
@@ -188,7 +190,8 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     """
     highest = int(relevance.max())
     limit = MAX_XENDCG_LABEL if objective == "rank_xendcg" else MAX_NATIVE_LABEL
-    bad, taken = (relevance % 1 != 0) | (relevance > limit), f"{objective} takes integer labels up to {limit}"
+    taken = f"{objective} takes integer labels up to {limit}"
+    bad = (relevance % 1 != 0) | (relevance > limit)
     refuse_first(bad, lambda i: f"{taken}; got the label {relevance[i]:g}. Use a surrogate")
     if objective != "lambdarank" or (dcg.gain == "exp2" and highest <= MAX_DEFAULT_LABEL):
         return {}
