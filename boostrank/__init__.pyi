@@ -57,7 +57,6 @@ from .training.callables import lightgbm_metric as lightgbm_metric
 from .training.callables import lightgbm_objective as lightgbm_objective
 from .training.callables import xgboost_metric as xgboost_metric
 from .training.callables import xgboost_objective as xgboost_objective
-from .training.losses import LossEnsemble as LossEnsemble
 from .training.query_features import QueryFeatures as QueryFeatures
 
 __version__: str

@@ -18,13 +18,15 @@ DEVICE = xp.Device("device1")
 STANDARD_NAMES = {"absolute": "abs", "power": "pow"}
 #: NumPy's functions that are no ufuncs, and may be called with arrays of the device. CuPy has all of them.
 FUNCTIONS = {"all", "argmin", "clip", "diff", "empty_like", "full_like", "max"}
-FUNCTIONS |= {"ones_like", "shape", "where", "zeros_like"}
+FUNCTIONS |= {"ones_like", "shape", "sum", "where", "zeros_like"}
 #: Numbers of values that were copied to the device, one for each array, and from it.
 copies_to_device, copies_to_host = [], []
 
 
 def asarray(values):
-    """Copy an array of NumPy to the device."""
+    """Copy an array of NumPy to the device; an array of the device is returned as it is."""
+    if isinstance(values, DeviceArray):
+        return values
     copies_to_device.append(values.size)
     return DeviceArray(xp.asarray(values.copy(), device=DEVICE))
 

@@ -191,7 +191,7 @@ def test_code_runs_as_printed(tmp_path, monkeypatch, capsys):
 def test_losses_that_are_named_exist():
     section = README.split("## Where to start")[1].split("\n## ")[0]
     named = set(re.findall(r"`([a-z-]+)`", section)) - {"lambdarank", "rank"}
-    assert named - {"edge-logistic"} <= {*SURROGATES, "ensemble"}
+    assert named - {"edge-logistic"} <= {*SURROGATES}
 
 
 def test_arguments_of_the_migration_table_are_accepted():

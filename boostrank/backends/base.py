@@ -1,16 +1,12 @@
-"""The interface between trainings and boosting libraries: data, the specification of a training, and its result.
-
-Each round trains on a sample of the queries, and the others say what its tree is worth: a tree that lowers the loss of
-queries that it was not trained on is worth its place. So the queries that rounds leave out tell how long to train, and
-no queries are held out for good.
-"""
+"""The interface between trainings and boosting libraries: data, the specification of a training, and its result."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections import deque
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
@@ -27,35 +23,42 @@ from boostrank.queries.queries import Queries
 
 #: Scores of the documents to their gradient and Hessian, as arrays that the boosting library takes.
 BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
-#: Left-out queries choose at most so many rounds, and at least so many that rounds times learning rate are this number:
-#: the first rounds are too few to see a trend.
-MAX_ROUNDS, MIN_TOTAL_STEP = 3000, 4.0
-#: The number of rounds where no round leaves queries out.
-FIXED_ROUNDS = 375
-#: Training ends at this multiple of the round at which the sum of improvements is largest. That round is early, because
-#: the queries that a round leaves out were in the samples of rounds before it (benchmarks/rounds.py).
-ROUNDS_FACTOR = 2.0
-#: The sum of improvements is smoothed by the mean over so many rounds, at most a third of all.
-SMOOTHING_ROUNDS = 20
 
 
-class BoostingObjective(Protocol):
-    """A loss bound to the data to train on: one of ours, or a function of the user."""
+class BoostingObjective(ABC):
+    """A loss bound to the data to train on: one of ours, or a function of the user.
+
+    The other methods than :meth:`boosting_function` say where its arrays are, and whether the data to train on are
+    divided among workers. Here, they are those of arrays of NumPy in one process.
+
+    Attributes
+    ----------
+    queries : Queries
+    takes_device_arrays : bool
+        Whether it has a method ``to_device(move)``, which returns a copy whose arrays `move` has brought to a device.
+    """
 
     queries: Queries
-    #: Whether it has a method ``to_device(move)``, which returns a copy whose arrays `move` has brought to a device.
-    takes_device_arrays: bool
-    #: Number of models that are trained in turns, each with a loss of its own.
-    n_models: int
+    takes_device_arrays: bool = False
 
-    def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Any, Any]:
-        """Gradient and Hessian, float32, each of shape (n_documents,), as arrays that the library takes."""
+    @abstractmethod
+    def boosting_function(self) -> BoostingFunction:
+        """The function that gives gradient and Hessian of each round of one training.
 
-    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
-        """The function that gives gradient and Hessian of the next round of one training.
-
-        `has_one_model` says whether earlier trees change in later rounds, so that all trees are one model.
+        Both are float32, each of shape (n_documents,). The next round may write to the same arrays.
         """
+
+    def memory(self) -> AbstractContextManager[Any]:
+        """A context in which arrays of gradients can be computed with."""
+        return nullcontext()
+
+    def copy(self, values: NDArray[Any]) -> Any:
+        """Copy an array of NumPy to an array of the kind that gradients have."""
+        return values.copy()
+
+    def total(self, values: Sequence[float]) -> Floats:
+        """Sums over all workers of numbers of this one."""
+        return np.asarray(values, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,8 @@ class TrainingSpecification:
         The largest number of rounds.
     min_rounds : int, optional
         If given, the queries that each round leaves out decide when the training ends, after so many rounds or later.
+    fixed_rounds : int, optional
+        With `min_rounds`: the number of rounds if nothing can be measured on left-out queries.
     query_share : float, default 1
         Share of the queries that each round draws, for losses of boostrank and objectives of users.
     seed : tuple of int
@@ -164,6 +169,7 @@ class TrainingSpecification:
     parameters: dict[str, Any]
     n_rounds: int
     min_rounds: int | None = None
+    fixed_rounds: int | None = None
     query_share: float = 1.0
     seed: tuple[int, ...] = (0,)
     early_stopping_rounds: int | None = None
@@ -196,7 +202,7 @@ class Trained(NamedTuple):
     has_splits : bool
         Whether scores can depend on the features.
     oob_improvement : list of float
-        See :class:`QuerySample`.
+        See :class:`~boostrank.backends.left_out_queries.QuerySample`.
     """
 
     booster: Any
@@ -205,112 +211,6 @@ class Trained(NamedTuple):
     best_round: int = 0
     has_splits: bool = True
     oob_improvement: Sequence[float] = ()
-
-
-class QuerySample:
-    """Gradient and Hessian that are 0 for the queries that a round leaves out, and what the round is worth on these.
-
-    Each round draws other queries, as Friedman ("Stochastic gradient boosting", 2002) draws rows, so that trees learn
-    less of what is true of single queries only. The loss of the queries that round r leaves out is lower after the
-    round by about ``-(g + g') f / 2``, where ``f`` is what the round adds to their scores, and ``g`` and ``g'`` are the
-    gradients before and after it (the trapezoid rule). This needs only gradients, which boosting computes anyway, and
-    is defined for losses that have no value, such as those with weights of ranks.
-
-    Parameters
-    ----------
-    objective : BoostingObjective
-        If it has a method `to_host`, that copies its arrays to arrays of NumPy; if it has a method `total`, that sums
-        numbers over all workers.
-    specification : TrainingSpecification
-    has_one_model : bool
-        Whether earlier trees change in later rounds. Then no improvement is measured.
-
-    Attributes
-    ----------
-    improvement : list of float
-        For each round, the mean over the left-out documents of the decrease of the loss, whose unit is such that the
-        mean Hessian is 1 where boosting starts. If several models are trained in turns, it is the decrease of the mean
-        of their losses, each at the scores of its own model. The last rounds, one for each model, have no value,
-        because only the next turn of the model shows the gradient after them.
-    """
-
-    def __init__(self, objective: Any, specification: TrainingSpecification, has_one_model: bool) -> None:
-        self._queries, self._objective = objective.queries, objective
-        self._boost = objective.boosting_function(has_one_model)
-        self._draws, self._min_rounds = specification.query_share < 1, specification.min_rounds
-        # Queries with the same id are copies, which are drawn together.
-        copies = Queries.from_qid(self._queries.ids)
-        self._n_different, self._numbers = copies.n_queries, np.empty(copies.n_documents, dtype=np.int64)
-        self._numbers[copies.group(np.arange(copies.n_documents))] = copies.repeat(np.arange(copies.n_queries))
-        self._n_drawn = max(1, round(specification.query_share * self._n_different))
-        self._random = np.random.default_rng(specification.seed)
-        self._is_measured, self._n_rounds = not has_one_model, 0
-        self.improvement: list[float] = []
-        # Of the last round: the scores and the gradient before it, and 1 for each document that it leaves out.
-        self._last: tuple[NDArray[Any], NDArray[Any], NDArray[np.float32]] | None = None
-        # Of the last round of each model: what it added to the scores of the documents that it left out, the product of
-        # this with the gradient before it, and the number of these documents.
-        self._turns: deque[tuple[NDArray[Any], float, int]] = deque()
-
-    def should_stop(self) -> bool:
-        """Whether left-out queries decide when the training ends, and the rounds until now are enough."""
-        expected = self.expected_rounds()
-        return expected is not None and self._n_rounds >= expected
-
-    def expected_rounds(self) -> int | None:
-        """The number of rounds at which the training ends if the largest sum of improvements is where it is now.
-
-        None if left-out queries do not decide on that.
-        """
-        if self._min_rounds is None:
-            return None
-        if not self.improvement:
-            return FIXED_ROUNDS
-        return min(MAX_ROUNDS, max(self._min_rounds, int(ROUNDS_FACTOR * best_round(self.improvement))))
-
-    def next_round(self, scores: NDArray[Any]) -> tuple[Any, Any]:
-        """Gradient and Hessian of the next round."""
-        derivatives = self._boost(scores)
-        self._n_rounds += 1
-        if not self._draws:
-            return derivatives
-        is_drawn = np.zeros(self._n_different, dtype=np.float32)
-        is_drawn[self._random.permutation(self._n_different)[: self._n_drawn]] = 1.0
-        factors = self._queries.repeat(is_drawn[self._numbers])
-        if self._is_measured:
-            gradient = getattr(self._objective, "to_host", np.array)(derivatives[0])
-            self._measure(scores, gradient)
-            # LightGBM writes the scores of the next round to the same array.
-            self._last = scores.copy(), gradient, 1.0 - factors
-        getattr(self._objective, "multiply", multiply)(derivatives, factors)
-        return derivatives
-
-    def _measure(self, scores: NDArray[Any], gradient: NDArray[Any]) -> None:
-        """Add the improvement by the last round of the model whose turn it is, whose gradient is now `gradient`."""
-        if self._last is not None:
-            scores_before, gradient_before, is_left_out = self._last
-            change = (scores - scores_before).astype(np.float32) * is_left_out
-            product = np.einsum("i,i", gradient_before, change, dtype=np.float64)
-            self._turns.append((change, float(product), int(is_left_out.sum(dtype=np.float64))))
-        if len(self._turns) == self._objective.n_models:
-            change, product, n_left_out = self._turns.popleft()
-            product += np.einsum("i,i", gradient, change, dtype=np.float64)
-            total, n_documents = getattr(self._objective, "total", np.asarray)([product, n_left_out])
-            if n_documents:
-                self.improvement.append(-float(total) / 2 / float(n_documents))
-
-
-def best_round(improvement: Sequence[float] | Floats) -> int:
-    """The round, counted from 1, at which the smoothed sum of improvements is largest."""
-    n_smoothed = max(1, min(SMOOTHING_ROUNDS, len(improvement) // 3))
-    sums = np.convolve(np.cumsum(improvement), np.full(n_smoothed, 1 / n_smoothed), "valid")
-    return int(np.argmax(sums)) + n_smoothed // 2 + 1
-
-
-def multiply(arrays: tuple[Any, Any], factors: NDArray[np.float32]) -> None:
-    """Multiply each array by `factors` in place."""
-    for array in arrays:
-        array *= factors
 
 
 class LibraryParameters(Protocol):

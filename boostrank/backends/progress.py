@@ -13,7 +13,8 @@ from boostrank.backends.interrupts import interruptible
 from boostrank.inputs.checks import did_you_mean, refuse
 
 if TYPE_CHECKING:
-    from boostrank.backends.base import QuerySample, TrainingSpecification, ValidationSet
+    from boostrank.backends.base import TrainingSpecification, ValidationSet
+    from boostrank.backends.left_out_queries import QuerySample
 
 #: The value of `verbose` that shows a progress bar.
 BAR = "bar"

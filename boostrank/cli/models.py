@@ -25,8 +25,8 @@ from boostrank.training.losses import DEFAULT_LOSS
 
 #: Rounds without gain on a file of other queries after which the training ends.
 DEFAULT_PATIENCE = 150
-OBJECTIVE = "ensemble, a surrogate (softmax), with other targets (softmax/softmax), or one of the library (lambdarank)."
-RATE = "Learning rate; by default 0.04, up to 0.08 for large data, and 0.1 for objectives of the library."
+OBJECTIVE = "A surrogate (softmax), with other targets (softmax/softmax), or one of the library (lambdarank)."
+RATE = "Learning rate; by default 0.08, up to 0.16 for large data, and 0.1 for objectives of the library."
 ROUNDS = "Rounds, at most so many with --validation. By default the data decide; 100 for objectives of the library."
 QUERY_FEATURES = "standardize,rank, or also minmax: how documents stand in the list of their query; predict needs it."
 VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."

@@ -17,7 +17,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification, ValidationSet
+from boostrank.backends.base import (
+    Backend,
+    BoostingFunction,
+    BoostingObjective,
+    GroupedData,
+    Trained,
+    TrainingSpecification,
+    ValidationSet,
+)
 from boostrank.clusters import collective
 from boostrank.clusters.rows import as_rows, group_rows, stack
 from boostrank.inputs.arrays import Bools, Floats
@@ -30,7 +38,8 @@ from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.training.data import Expansion
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.losses import bind, single_objectives
+from boostrank.training.losses import bind
+from boostrank.training.objective import BoundLoss
 from boostrank.training.validation import TRAINING
 
 #: Rows of one partition, and a mask of its queries.
@@ -39,7 +48,7 @@ Selection = tuple[Sequence[Any], Bools]
 WorkerRows = tuple[list[Selection], Mapping[str, list[Selection]]]
 
 
-class WorkerObjective:
+class WorkerObjective(BoostingObjective):
     """An objective that ends on all workers when it ends on one: by an error, or because it is cancelled there.
 
     Parameters
@@ -49,19 +58,17 @@ class WorkerObjective:
         Called in each round.
     """
 
-    takes_device_arrays = False
-
-    def __init__(self, objective: Any, is_cancelled: Callable[[], bool]) -> None:
+    def __init__(self, objective: BoostingObjective, is_cancelled: Callable[[], bool]) -> None:
         self._objective, self._is_cancelled = objective, is_cancelled
-        self.queries, self.n_models = objective.queries, objective.n_models
+        self.queries = objective.queries
 
     def total(self, values: Sequence[float]) -> Floats:
         """Sums over all workers."""
         return collective.allreduce(values)
 
-    def boosting_function(self, has_one_model: bool) -> Callable[[NDArray[Any]], tuple[Any, Any]]:
+    def boosting_function(self) -> BoostingFunction:
         """The function that gives gradient and Hessian of the next round."""
-        boost = self._objective.boosting_function(has_one_model)
+        boost = self._objective.boosting_function()
 
         def compute(scores: NDArray[Any]) -> tuple[Any, Any]:
             if self._is_cancelled():
@@ -119,16 +126,16 @@ def train_worker(
     parameters = {threads: n_threads, **specification.parameters}
     prepare_with_name = named_part(f"worker {rank}")(partial(prepare, backend, specification, read, expand))
     with use_threads(parameters[threads]), collective.communicator(tracker, rank), ExitStack() as stack:
-        data, validation, objective = collective.compute_on_all_workers(prepare_with_name)
+        data, validation, loss = collective.compute_on_all_workers(prepare_with_name)
         if backend.parameters.LIBRARY == "LightGBM":  # XGBoost's network is the collective.
             parameters |= stack.enter_context(collective.lightgbm_network(host, parameters))
         weights = None if data.weights is None else collective.global_unit_mean(data.weights)
-        for loss in single_objectives(objective):
+        objective = None
+        if loss is not None:
             if weights is not None:
                 collective.compute_on_all_workers(partial(loss.use_weights, weights))
             collective.use_global_start(loss)
-        if objective is not None:
-            objective, weights = WorkerObjective(objective, is_cancelled), None
+            objective, weights = WorkerObjective(loss, is_cancelled), None
         specification = replace(specification, parameters=parameters)
         trained = backend.train(specification, data, validation, objective, weights)
     return trained if rank == 0 else None
@@ -136,7 +143,7 @@ def train_worker(
 
 def prepare(
     backend: Backend, specification: TrainingSpecification, read: Callable[[], WorkerRows], expand: Expansion = None
-) -> tuple[GroupedData, list[ValidationSet], Any]:
+) -> tuple[GroupedData, list[ValidationSet], BoundLoss | None]:
     """The data to train on, the validation sets, and the loss bound to the data, of one worker."""
     selections, validation = read()
     if not selections:
@@ -147,7 +154,7 @@ def prepare(
     return data, sets, _bind(backend, specification, data)
 
 
-def _bind(backend: Backend, specification: TrainingSpecification, data: GroupedData) -> Any:
+def _bind(backend: Backend, specification: TrainingSpecification, data: GroupedData) -> BoundLoss | None:
     """The loss bound to the labels of this worker; None for an objective of the boosting library."""
     native = specification.native_objective
     if native is not None:

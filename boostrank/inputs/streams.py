@@ -65,6 +65,10 @@ class FeatureStream(ABC):
         """Read all rows of features in memory, some columns after the others."""
         yield self.read()
 
+    def own_features(self) -> Any:
+        """The features from which all are computed, in the same rows: these, or others in memory."""
+        return self
+
     def without_rows(self) -> Any:
         """An array, or a DataFrame if the features have names, with these features and no rows."""
         values = np.empty((0, self.shape[1]), self.dtype)

@@ -38,12 +38,10 @@ class BoostedRanker(TrainedModel):
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss, LossEnsemble, callable or None, default "ensemble"
-        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; several of them,
-        :class:`boostrank.LossEnsemble`, which train a model each, in turns, and whose mean is the ranker; for labels
-        that are preferences a loss of :mod:`boostrank.preferences` ("edge-logistic"); or one of the library's own
-        objectives: LightGBM's "lambdarank" or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". The
-        default is the ensemble of "consistent-lambdarank" and "softmax". The library's own objectives have their own
+    objective : str, Surrogate, EdgeLoss, callable or None, default "softmax"
+        A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss of
+        :mod:`boostrank.preferences` ("edge-logistic"); or one of the library's own objectives: LightGBM's "lambdarank"
+        or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". The library's own objectives have their own
         targets: `gain` is passed on to "lambdarank", and to "rank:ndcg", which knows only "exp2" and "linear", and
         `discount` and `k` are only used in `score` and early stopping. A function ``(y, scores[, weight[, group]]) ->
         (gradient, hessian)`` gets labels, scores, weights (None without `sample_weight`) and sizes of queries, grouped
@@ -58,13 +56,13 @@ class BoostedRanker(TrainedModel):
         :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own in its place.
     n_estimators : int, optional
         Number of boosting rounds. By default, for the losses of boostrank, the queries that each round leaves out
-        decide: the training has twice as many rounds as those after which the loss of these queries was least, but 100
-        to 3000 (at another rate than 0.04, at least so many that rounds times rate are 4). With early stopping,
+        decide: the training has twice as many rounds as those after which the loss of these queries was least, but 50
+        to 3000 (at another rate than 0.08, at least so many that rounds times rate are 4). With early stopping,
         validation sets decide, on at most 3000 rounds. Where no query is left out (``subsample_queries=1``, or a single
-        query), and with DART, the default is 375. It is 100 for objectives of the library and functions.
+        query), and with DART, rounds times rate are 15. It is 100 for objectives of the library and functions.
     learning_rate : float, optional
-        By default 0.04 for the losses of boostrank with up to 50,000 documents, in proportion to their number up to
-        100,000, and 0.08 with more; and 0.1 for objectives of the library and functions. With twice the rate, training
+        By default 0.08 for the losses of boostrank with up to 50,000 documents, in proportion to their number up to
+        100,000, and 0.16 with more; and 0.1 for objectives of the library and functions. With twice the rate, training
         takes half of the rounds. With few `n_estimators`, give a larger rate.
     subsample_queries : float in (0, 1], optional
         Share of the queries that each round draws; only these have gradients (stochastic gradient boosting). By default
@@ -116,8 +114,7 @@ class BoostedRanker(TrainedModel):
         after `load_model`.
     oob_improvement_ : ndarray of float64, shape (n_values,)
         How much each round lowered the loss of the queries that it left out (out of bag), a mean over their documents;
-        see :class:`boostrank.backends.base.QuerySample`. The last round, or the last two of the default
-        objective, have no value. Their running sum, ``numpy.cumsum``, chooses the number of rounds. Empty if no queries
+        see :class:`boostrank.backends.left_out_queries.QuerySample`. The last round has no value. Their running sum, ``numpy.cumsum``, chooses the number of rounds. Empty if no queries
         are left out, and not there after `load_model`.
     best_score_ : dict of str to dict of str to float
         The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
@@ -244,7 +241,7 @@ class BoostedRanker(TrainedModel):
             weights of documents. Weights of documents may differ within a query for surrogates that have a term for
             each document: "squared", "logistic", "poisson", where they multiply its loss, and "softmax", "power",
             "cosine", "normalized-pnorm", "consistent-lambdarank" and the pairwise ones, where they multiply its
-            normalized gain; and for ensembles of these. Weights are relative: all of them times a constant give the
+            normalized gain. Weights are relative: all of them times a constant give the
             same model, and they do not change the meaning of `min_child_weight`. Queries of weight 0 are left out.
             These are no weights of metrics: those of the queries that `validation_fraction` holds out are means in
             which all queries count the same.
@@ -292,8 +289,7 @@ class BoostedRanker(TrainedModel):
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a booster or an
             estimator of the library, or a model file. `n_estimators` counts the new rounds, and early stopping begins
             with them. With the same data and settings, 10 rounds and then 10 more give the model of 20 rounds, unless
-            `boosting` is "dart", the objective is an ensemble, whose models all start at the scores of this one, or
-            random numbers are used, as they are by default: set ``subsample_queries=1, colsample_bynode=1``. Columns
+            `boosting` is "dart", or random numbers are used, as they are by default: set ``subsample_queries=1, colsample_bynode=1``. Columns
             with a categorical type must have the categories of that training. With `query_features` of the same kinds,
             the features are those that the earlier model has, whatever varies in the new data.
             XGBoost then stores the features themselves, not only their bins, and LightGBM takes no `init_score`

@@ -52,7 +52,7 @@ class LightGBMRanker(NamesOfLGBMRanker):
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss, LossEnsemble, callable or None, default "ensemble"
+    objective : str, Surrogate, EdgeLoss, callable or None, default "softmax"
         The loss: a name or an instance of ours, the name of an objective of LightGBM, or a function.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`.

@@ -82,7 +82,7 @@ class XGBoostRanker(NamesOfXGBRanker):
 
     Parameters
     ----------
-    objective : str, Surrogate, EdgeLoss, LossEnsemble, callable or None, default "ensemble"
+    objective : str, Surrogate, EdgeLoss, callable or None, default "softmax"
         The loss: a name or an instance of ours, the name of an objective of XGBoost, or a function.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`.
@@ -154,7 +154,7 @@ class XGBoostRanker(NamesOfXGBRanker):
         With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed
         (``pip install "cupy-cuda12x[ctk]"``), surrogates that take arrays of a GPU
         (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed there too: of those with a name, all
-        but "ensemble", "consistent-lambdarank", "pairwise-logistic" and "pairwise-squared-hinge". Other losses are
+        but "consistent-lambdarank", "pairwise-logistic" and "pairwise-squared-hinge". Other losses are
         computed by the CPU, and XGBoost copies gradients to the GPU.
 
     Examples

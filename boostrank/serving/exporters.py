@@ -26,7 +26,6 @@ TRUSTED_TYPES = [
     "boostrank.rankers.lightgbm.LightGBMRanker",
     "boostrank.rankers.xgboost.XGBoostRanker",
     "boostrank.training.features.ColumnCategories",
-    "boostrank.training.losses.LossEnsemble",
     "boostrank.training.query_features.QueryFeatures",
 ]
 #: Bytes of a node of ZooKeeper, in which Solr keeps all models of a collection.

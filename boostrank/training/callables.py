@@ -23,7 +23,7 @@ from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import document_weights
-from boostrank.training.losses import Loss, bind, get_single_loss
+from boostrank.training.losses import DEFAULT_LOSS, Loss, bind, get_loss
 from boostrank.training.objective import Float32s
 
 
@@ -67,7 +67,7 @@ class NativeObjective(DatasetFunction):
     def __init__(self, objective: str | Loss, dcg: DCG, normalize: Normalize) -> None:
         super().__init__()
         check_choice("normalize", normalize, NORMALIZATIONS)
-        self.loss, self.dcg, self.normalize = get_single_loss(objective), dcg, normalize
+        self.loss, self.dcg, self.normalize = get_loss(objective), dcg, normalize
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.loss!r}, {self.dcg!r}, normalize={self.normalize!r})"
@@ -125,7 +125,7 @@ class NativeMetric(DatasetFunction):
 
 
 def lightgbm_objective(
-    objective: str | Loss = "consistent-lambdarank",
+    objective: str | Loss = DEFAULT_LOSS,
     *,
     gain: Gain = "exp2",
     discount: Discount = "log2",
@@ -140,7 +140,7 @@ def lightgbm_objective(
 
     Parameters
     ----------
-    objective : str, Surrogate or EdgeLoss, default "consistent-lambdarank"
+    objective : str, Surrogate or EdgeLoss, default "softmax"
         A name in :data:`boostrank.surrogates.SURROGATES` or :data:`boostrank.preferences.EDGE_LOSSES`, or an instance.
         For an EdgeLoss, each pair of documents of a query with different labels is a preference.
     gain, discount, k
@@ -240,7 +240,7 @@ def _is_xgboost(dataset: Any) -> bool:
 
 
 def xgboost_objective(
-    objective: str | Loss = "consistent-lambdarank",
+    objective: str | Loss = DEFAULT_LOSS,
     *,
     gain: Gain = "exp2",
     discount: Discount = "log2",
@@ -257,7 +257,7 @@ def xgboost_objective(
 
     Parameters
     ----------
-    objective : str, Surrogate or EdgeLoss, default "consistent-lambdarank"
+    objective : str, Surrogate or EdgeLoss, default "softmax"
         A name in :data:`boostrank.surrogates.SURROGATES` or :data:`boostrank.preferences.EDGE_LOSSES`, or an instance.
         For an EdgeLoss, each pair of documents of a query with different labels is a preference.
     gain, discount, k

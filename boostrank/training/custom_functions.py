@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from boostrank.backends.base import BoostingFunction
+from boostrank.backends.base import BoostingFunction, BoostingObjective
 from boostrank.inputs.arrays import Floats, as_floats, as_list
 from boostrank.inputs.checks import is_number
 from boostrank.metrics import Measure, get_measure
@@ -197,14 +197,13 @@ class SklearnMetric(CustomMetric):
 Metric = Measure | CustomMetric
 
 
-class CustomObjective(CustomFunction):
+class CustomObjective(CustomFunction, BoostingObjective):
     """An objective that is a function ``(y, scores[, weight[, group]]) -> (gradient, hessian)``.
 
     It returns two arrays of shape (n_documents,), and has to apply the weights itself.
     """
 
     argument, returns = "objective", "(gradient, hessian)"
-    takes_device_arrays, n_models = False, 1
 
     def __repr__(self) -> str:
         return f"objective={self._name}"
@@ -214,7 +213,7 @@ class CustomObjective(CustomFunction):
         labels.require_relevance(self)
         return super().bind(labels, queries, weights)
 
-    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
+    def boosting_function(self) -> BoostingFunction:
         """The method :meth:`gradient_hessian`."""
         return self.gradient_hessian
 

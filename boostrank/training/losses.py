@@ -1,33 +1,26 @@
 """All losses by the names that rankers take, and how they are bound to data.
 
-These are surrogates of NDCG, ensembles of losses, and losses of extensions.
+These are surrogates of NDCG, and losses of extensions.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from boostrank.backends.base import BoostingFunction
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import did_you_mean, refuse
+from boostrank.inputs.checks import did_you_mean
 from boostrank.queries.dcg import DCG, Normalize
 from boostrank.queries.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Surrogate
-from boostrank.training.objective import BoundLoss, Float32s, Objective
+from boostrank.training.objective import BoundLoss, Objective
 
 #: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md, "Defaults").
-DEFAULT_LOSS = "ensemble"
+DEFAULT_LOSS = "softmax"
 #: Extensions enter their losses here, under the names that rankers take.
 ENTRY_POINTS = "boostrank.losses"
-# What a round adds to scores is rounded to so many units of the last place of the largest score.
-ROUNDING_UNITS = 64
 
 
 class BindableLoss(ABC):
@@ -38,7 +31,7 @@ class BindableLoss(ABC):
     @abstractmethod
     def bind(
         self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
-    ) -> BoundLoss | EnsembleObjective:
+    ) -> BoundLoss:
         """Bind the loss to grouped labels and weights of documents; see :func:`bind`."""
 
 
@@ -72,8 +65,7 @@ def get_loss(loss: str | Loss) -> Loss:
     if instance is None:
         raise ValueError(
             f"unknown objective {loss!r}{did_you_mean(loss, loss_names())}; boostrank.surrogates.SURROGATES and "
-            "boostrank.preferences.EDGE_LOSSES have all names; or give an instance of Surrogate, EdgeLoss or "
-            "LossEnsemble"
+            "boostrank.preferences.EDGE_LOSSES have all names; or give an instance of Surrogate or EdgeLoss"
         )
     return instance
 
@@ -84,8 +76,6 @@ def find_loss(loss: Any) -> Loss | None:
         return loss
     if not isinstance(loss, str):
         return None
-    if loss == DEFAULT_LOSS:
-        return DEFAULT_ENSEMBLE
     if loss in SURROGATES:
         return SURROGATES[loss]
     for point in entry_points(group=ENTRY_POINTS, name=loss):
@@ -96,128 +86,7 @@ def find_loss(loss: Any) -> Loss | None:
 
 def loss_names() -> list[str]:
     """The names of all losses."""
-    return [*SURROGATES, DEFAULT_LOSS, *(point.name for point in entry_points(group=ENTRY_POINTS))]
-
-
-def get_single_loss(loss: str | Loss) -> Loss:
-    """The loss as :func:`get_loss` gives it; raises ValueError for an ensemble too."""
-    single = get_loss(loss)
-    if isinstance(single, LossEnsemble):
-        raise ValueError(f"{loss!r} is an ensemble, which only rankers train: give one of its losses, {single.losses}")
-    return single
-
-
-@dataclass(frozen=True)
-class LossEnsemble(BindableLoss):
-    """Losses of which each trains a model of its own, in turns; the ranker is the mean of these models.
-
-    With K losses, round ``r = 0, 1, ...`` trains a tree ``f_r`` of model ``r mod K``, with the gradient of its loss at
-    its own scores. These are the scores where boosting starts plus K times the sum of its trees, so that the mean of
-    the K models is the sum of all trees, one ordinary model of the boosting library. Each model has a K-th of the
-    rounds, and steps that are K times as long.
-
-    Models that minimize different losses make different errors, so that their mean has smaller ones, at the cost of one
-    training. If each loss is consistent with NDCG, so is the mean: the scores that minimize the expected loss of each
-    model sort like ``E[u]``, and so does their mean.
-
-    With DART, which changes earlier trees, all losses have the scores of the mean.
-
-    Parameters
-    ----------
-    losses : tuple of str, Surrogate or BindableLoss
-        At least two. Names are replaced by the losses that they name.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two losses, and for an unknown name.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> X, y, qid = br.make_ranking(n_queries=50, random_state=0)
-    >>> losses = br.LossEnsemble(("softmax", "pairwise-exponential"))
-    >>> ranker = br.LightGBMRanker(losses, random_state=0).fit(X, y, qid)
-    >>> ranker.score(X, y, qid) > 0.8
-    True
-    """
-
-    losses: tuple[str | Loss, ...]
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.losses, (tuple, list)) or len(self.losses) < 2:
-            refuse("losses", self.losses, "a tuple of at least two losses or names of losses")
-        object.__setattr__(self, "losses", tuple(get_single_loss(loss) for loss in self.losses))
-
-    def bind(
-        self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
-    ) -> EnsembleObjective:
-        """Bind each loss to the labels and weights."""
-        members = [bind(loss, labels, queries, dcg, normalize, weights) for loss in self.losses]
-        return EnsembleObjective(queries, members)
-
-
-@dataclass(frozen=True)
-class EnsembleObjective:
-    """The losses of a :class:`LossEnsemble`, bound to one data set.
-
-    Attributes
-    ----------
-    queries : Queries
-    members : list of BoundLoss
-    """
-
-    queries: Queries
-    members: list[BoundLoss]
-    takes_device_arrays: ClassVar[bool] = False
-
-    @property
-    def n_models(self) -> int:
-        """Number of models, each of which has a loss of its own."""
-        return len(self.members)
-
-    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
-        """Return the function that gives gradient and Hessian of the next loss in each round of one training.
-
-        Parameters
-        ----------
-        has_one_model : bool
-            Whether all losses are computed at the scores that boosting gives, since earlier trees change.
-        """
-        members, n = self.members, len(self.members)
-        buffers = np.empty(self.queries.n_documents, np.float32), np.empty(self.queries.n_documents, np.float32)
-        models: list[Floats] = []
-        before, n_rounds = np.empty(0), 0
-
-        def boost(scores: NDArray[Any]) -> tuple[Float32s, Float32s]:
-            nonlocal before, n_rounds
-            turn = n_rounds % n
-            # They may be those of a model whose turn comes later.
-            members[turn].check_finite(scores, scores, slice(0, len(scores)))
-            if not models:
-                models.extend(np.tile(scores.astype(np.float64), (n, 1)))
-            elif not has_one_model:
-                # What the last round added belongs to the model that was trained then. Documents of one leaf got the
-                # same, but the differences have rounding errors of the sums of all models, and losses of ranks treat
-                # documents with equal scores in another way.
-                unit = ROUNDING_UNITS * np.finfo(scores.dtype).eps * max(np.abs(scores).max(), 1e-30)
-                models[turn - 1] += n * unit * np.rint((scores.astype(np.float64) - before) / unit)
-            # LightGBM writes the scores of the next round to the same array.
-            before, n_rounds = scores.copy(), n_rounds + 1
-            return members[turn].gradient_hessian(scores if has_one_model else models[turn], buffers)
-
-        return boost
-
-
-def single_objectives(objective: Any) -> list[BoundLoss]:
-    """The losses of an ensemble, or the only one; none for an objective of a boosting library."""
-    if isinstance(objective, EnsembleObjective):
-        return objective.members
-    return [] if objective is None else [objective]
-
-
-#: The ensemble that :data:`DEFAULT_LOSS` names.
-DEFAULT_ENSEMBLE = LossEnsemble((SURROGATES["consistent-lambdarank"], SURROGATES["softmax"]))
+    return [*SURROGATES, *(point.name for point in entry_points(group=ENTRY_POINTS))]
 
 
 def bind(
@@ -227,7 +96,7 @@ def bind(
     dcg: DCG | None = None,
     normalize: Normalize = "dcg",
     weights: Floats | None = None,
-) -> Any:
+) -> BoundLoss:
     """Bind a loss to grouped labels.
 
     Parameters
@@ -246,7 +115,7 @@ def bind(
 
     Returns
     -------
-    BoundLoss or EnsembleObjective
+    BoundLoss
 
     Raises
     ------
@@ -256,6 +125,7 @@ def bind(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from boostrank.queries.labels import Relevance
     >>> labels = Relevance(np.array([1.0, 0.0, 0.0, 2.0]))
     >>> loss = bind("softmax", labels, Queries.from_sizes([2, 2]))

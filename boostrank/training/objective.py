@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import BoostingFunction
+from boostrank.backends.base import BoostingFunction, BoostingObjective
 from boostrank.inputs.arrays import Floats
 from boostrank.queries import compiled
 from boostrank.queries.compiled import LossForm, write_derivatives
@@ -29,7 +29,7 @@ Float32s = NDArray[np.float32]
 DEVICE_BLOCK_ROWS = 2**24
 
 
-class BoundLoss(ABC):
+class BoundLoss(BoostingObjective):
     """A loss bound to one data set by :func:`boostrank.training.losses.bind`.
 
     Attributes
@@ -45,12 +45,8 @@ class BoundLoss(ABC):
     """
 
     surrogate: Any
-    queries: Queries
     offset: float
     scale: float
-    #: Whether it has a method `to_device`, as :class:`~boostrank.backends.base.BoostingObjective`.
-    takes_device_arrays: bool = False
-    n_models: ClassVar[int] = 1
 
     @abstractmethod
     def n_weighted(self, hessian: NDArray[Any]) -> int:
@@ -106,7 +102,7 @@ class BoundLoss(ABC):
                 np.multiply(values, factor, out=result[documents])
             self.check_finite(result[documents], scores, documents)
 
-    def boosting_function(self, has_one_model: bool = True) -> BoostingFunction:
+    def boosting_function(self) -> BoostingFunction:
         """Return a function of the scores that writes gradient and Hessian to the same two arrays in every round.
 
         That is safe because the boosting libraries copy them before the next round.

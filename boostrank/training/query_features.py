@@ -430,9 +430,13 @@ class WithQueryFeatures(FeatureStream):
             values[taken, n_old:] = _compute(block, part, range(n_columns), features)[rows[taken] - low]
         return values
 
+    def own_features(self) -> Any:
+        """The features of X."""
+        return self._X if len(self) == len(self._X) else self._X[self._rows]
+
     def column_blocks(self) -> Iterator[NDArray[Any]]:
         """Return the features of X, and compute the others, in each block as many as a quarter of these."""
-        yield self._X if len(self) == len(self._X) else self._X[self._rows]
+        yield self.own_features()
         n_columns = self._X.shape[1]
         width = max(1, n_columns // 4)
         for first in range(n_columns, self.shape[1], width):

@@ -12,15 +12,9 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from boostrank.backends.base import (
-    FIXED_ROUNDS,
-    MAX_ROUNDS,
-    MIN_TOTAL_STEP,
-    Backend,
-    LibraryParameters,
-    TrainingSpecification,
-)
+from boostrank.backends.base import Backend, LibraryParameters, TrainingSpecification
 from boostrank.backends.features import resolve_features
+from boostrank.backends.left_out_queries import FIXED_TOTAL_STEP, MAX_ROUNDS, MIN_TOTAL_STEP
 from boostrank.backends.progress import BAR
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
@@ -51,7 +45,7 @@ SHARE: Rule = partial(checks.check_number, above=0, largest=1)
 NATIVE_ROUNDS, NATIVE_LEARNING_RATE = 100, 0.1
 #: Learning rate of losses of boostrank, whose trees are random, and whose number of rounds left-out queries choose. It
 #: and the shares below are as good on held-out training queries as others that were tried (benchmarks/defaults.py).
-LOSS_LEARNING_RATE = 0.04
+LOSS_LEARNING_RATE = 0.08
 #: With more documents than the first number, the rate is larger in proportion, up to twice as large with the second,
 #: which takes half of the time.
 RATE_DOCUMENTS = 50_000, 100_000
@@ -160,18 +154,21 @@ class Settings:
         """Whether the objective is a loss of boostrank, which has the defaults of random trees."""
         return isinstance(self.loss, (Surrogate, BindableLoss))
 
-    def _rounds(self, share: float, rate: float, stops_early: bool) -> tuple[int, int | None]:
-        """The number of rounds, and None; or the largest and the least one, between which left-out queries choose.
+    def _rounds(self, share: float, rate: float, stops_early: bool) -> tuple[int, int | None, int | None]:
+        """The numbers of rounds of a specification: the largest, the least and the fixed one.
 
         `share` is that of the queries that each round draws, `rate` the learning rate. `stops_early` says whether
         validation sets decide.
         """
         n_rounds = self.values["n_estimators"]
         if n_rounds is not None or not self.is_own_loss:
-            return int(n_rounds or NATIVE_ROUNDS), None
+            return int(n_rounds or NATIVE_ROUNDS), None, None
         if stops_early:
-            return MAX_ROUNDS, None
-        return (MAX_ROUNDS, max(1, round(MIN_TOTAL_STEP / rate))) if share < 1 else (FIXED_ROUNDS, None)
+            return MAX_ROUNDS, None, None
+        fixed_rounds = max(1, round(FIXED_TOTAL_STEP / rate))
+        if share == 1:
+            return fixed_rounds, None, None
+        return MAX_ROUNDS, max(1, round(MIN_TOTAL_STEP / rate)), fixed_rounds
 
     def random_trees(self, n_columns: int, n_features: int) -> dict[str, Any]:
         """Shares of the features and shape of the trees of losses of boostrank.
@@ -241,7 +238,7 @@ class Settings:
         callbacks = (*as_list(values["callbacks"]), *(callbacks or ()))
         stops_early = bool(values["early_stopping_rounds"] or (callbacks and backend.stopping_callbacks(callbacks)))
         rate = parameters[backend.parameters.PARAMETERS["learning_rate"]]
-        n_rounds, min_rounds = self._rounds(share, rate, stops_early)
+        n_rounds, min_rounds, fixed_rounds = self._rounds(share, rate, stops_early)
         metrics: tuple[Any, ...] = ()
         names: dict[str, str] = {}
         deciding = 0
@@ -255,6 +252,7 @@ class Settings:
             parameters=parameters,
             n_rounds=n_rounds,
             min_rounds=min_rounds,
+            fixed_rounds=fixed_rounds,
             query_share=share,
             # The rounds that are added to a model draw other queries than its first ones.
             seed=(parameters.get("seed", 0), 0 if init_model is None else backend.n_rounds(init_model)),
@@ -392,8 +390,8 @@ def _objective_of(library: LibraryParameters, native: Mapping[str, Any]) -> str:
         return DEFAULT_LOSS
     objective = library.OBJECTIVE_ALIASES[None]
     checks.warn(
-        f"{name} is a parameter of LambdaMART, so the objective is {objective!r} of {library.LIBRARY}, and not the "
-        f"default of boostrank: give objective={objective!r}, or leave {name} out"
+        f"{name} is a parameter of LambdaMART, so the objective is {objective!r} of {library.LIBRARY}, and not "
+        f"{DEFAULT_LOSS!r}, the default of boostrank: give objective={objective!r}, or leave {name} out"
     )
     return objective
 
@@ -408,7 +406,7 @@ def _resolve_objective(library: LibraryParameters, objective: Any, normalize: st
         return loss
     if not (is_native or is_function(objective)):
         names = [*loss_names(), *library.NATIVE_OBJECTIVES]
-        expected = f"one of {', '.join(names)}, or a Surrogate, EdgeLoss, LossEnsemble or function"
+        expected = f"one of {', '.join(names)}, or a Surrogate, EdgeLoss or function"
         checks.refuse("objective", objective, expected, checks.did_you_mean(objective, names))
     if normalize != "dcg":
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {objective!r}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification, ValidationSet, best_round
+from boostrank.backends.base import Backend, GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.backends.interrupts import defer_interrupts
+from boostrank.backends.left_out_queries import best_round
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import named_part
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean

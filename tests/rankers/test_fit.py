@@ -127,7 +127,7 @@ def test_integer_weights_repeat_queries(ranker_class, objective, data):
     assert np.ptp(weighted) > 0.1
 
 
-@pytest.mark.parametrize("objective", [None, "ensemble"])
+@pytest.mark.parametrize("objective", [None, "softmax"])
 def test_queries_of_weight_0_are_left_out(ranker_class, objective, data):
     X, y, qid = data
     # Enough documents that some would change the bins and the smallest leaves.

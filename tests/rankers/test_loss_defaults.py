@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.backends.base import FIXED_ROUNDS, MAX_ROUNDS
+from boostrank.backends.left_out_queries import FIXED_TOTAL_STEP, MAX_ROUNDS, MIN_TOTAL_STEP
 from boostrank.backends.lightgbm import parameters as of_lightgbm
 from boostrank.backends.xgboost import parameters as of_xgboost
 from boostrank.training.features import TrainingFeatures
@@ -16,6 +16,7 @@ from boostrank.training.settings import (
     MIN_NODE_FEATURES,
     NODE_SHARE,
     QUERY_SHARE,
+    RATE_DOCUMENTS,
     TREE_SHARE,
 )
 
@@ -57,17 +58,21 @@ def test_rounds_and_learning_rate(ranker_class, specified, given):
         rate = given(["learning_rate"], *objective, **parameters)
         return specification.n_rounds, specification.min_rounds, *rate
 
+    least = round(MIN_TOTAL_STEP / LOSS_LEARNING_RATE)
     for objective in ((), ("softmax",), ("edge-logistic",)):
-        assert chosen(*objective) == chosen(*objective, n_estimators=None) == (MAX_ROUNDS, 100, LOSS_LEARNING_RATE)
+        assert chosen(*objective) == chosen(*objective, n_estimators=None) == (MAX_ROUNDS, least, LOSS_LEARNING_RATE)
     # Large data have a larger rate, with fewer rounds. It does not depend on the rounds.
-    for n_documents, rate, n_rounds in ((50_000, 0.04, 100), (75_000, 0.06, 67), (10**5, 0.08, 50), (10**9, 0.08, 50)):
-        assert chosen(n_documents=n_documents) == (MAX_ROUNDS, n_rounds, pytest.approx(rate))
+    first, last = RATE_DOCUMENTS
+    for n_documents, factor in ((first, 1), ((first + last) // 2, (1 + last / first) / 2), (10**9, last / first)):
+        rate = factor * LOSS_LEARNING_RATE
+        assert chosen(n_documents=n_documents) == (MAX_ROUNDS, round(MIN_TOTAL_STEP / rate), pytest.approx(rate))
     assert chosen(n_documents=10**6, learning_rate=0.1) == (MAX_ROUNDS, 40, 0.1)
     assert chosen(n_estimators=20) == (20, None, LOSS_LEARNING_RATE)
     # Validation sets decide in place of left-out queries.
     assert chosen(early_stopping_rounds=3) == (MAX_ROUNDS, None, LOSS_LEARNING_RATE)
     # Where no queries are left out, the number is fixed.
-    assert chosen(subsample_queries=1) == (FIXED_ROUNDS, None, LOSS_LEARNING_RATE)
+    assert chosen(subsample_queries=1) == (round(FIXED_TOTAL_STEP / LOSS_LEARNING_RATE), None, LOSS_LEARNING_RATE)
+    assert chosen(subsample_queries=1, learning_rate=0.1) == (150, None, 0.1)
     for objective in (NATIVE[ranker_class][0], squares):
         assert chosen(objective) == chosen(objective, early_stopping_rounds=3) == (100, None, 0.1)
         assert chosen(objective, n_estimators=700) == (700, None, 0.1)
@@ -79,9 +84,9 @@ def test_the_learning_rate_that_was_used_is_an_attribute(ranker_class, data, mon
     monkeypatch.setattr("boostrank.training.settings.RATE_DOCUMENTS", (100, 10**6))
     ranker = ranker_class(n_estimators=2, n_jobs=1)
     # Validation sets do not count, and queries that are held out do.
-    assert ranker.fit(*data, eval_set=[data]).learning_rate_ == pytest.approx(0.04 * len(data[1]) / 100)
+    assert ranker.fit(*data, eval_set=[data]).learning_rate_ == pytest.approx(LOSS_LEARNING_RATE * len(data[1]) / 100)
     ranker.set_params(validation_fraction=0.5)
-    assert ranker.fit(*data).learning_rate_ == pytest.approx(0.04 * len(data[1]) / 100)
+    assert ranker.fit(*data).learning_rate_ == pytest.approx(LOSS_LEARNING_RATE * len(data[1]) / 100)
     assert ranker_class("softmax", n_estimators=2, learning_rate=0.3).fit(*data).learning_rate_ == 0.3
 
 

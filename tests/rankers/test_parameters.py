@@ -20,8 +20,8 @@ SMALL = {"n_estimators": 4, "random_state": 0, "n_jobs": 1}
 HELD_OUT = {"validation_fraction": 0.3, "random_state": 0, "n_estimators": 30}
 
 
-def scores(ranker_class, **parameters):
-    return ranker_class("softmax", **{"n_jobs": 1, **parameters}).fit(X, Y, QID).predict(X)
+def scores(ranker_class, objective="softmax", **parameters):
+    return ranker_class(objective, **{"n_jobs": 1, **parameters}).fit(X, Y, QID).predict(X)
 
 
 @for_each(
@@ -48,11 +48,11 @@ REFUSED = [
     (br.LightGBMRanker, {"loss": "binary"}, "objective"),
     (br.LightGBMRanker, {"task": "predict"}, "call fit or predict"),
     (br.LightGBMRanker, {"class_weight": "balanced"}, "sample_weight"),
-    (br.LightGBMRanker, {"lambdarank_truncation_level": 5}, "k"),
+    (br.LightGBMRanker, {"objective": "squared", "lambdarank_truncation_level": 5}, "k"),
     (br.LightGBMRanker, {"input_model": "model.txt"}, "load_model"),
     (br.LightGBMRanker, {"weight_column": "0"}, "sample_weight"),
     (br.XGBoostRanker, {"custom_metric": "auc"}, "eval_metric"),
-    (br.XGBoostRanker, {"lambdarank_pair_method": "mean"}, "its own objectives"),
+    (br.XGBoostRanker, {"objective": "squared", "lambdarank_pair_method": "mean"}, "its own objectives"),
     (br.XGBoostRanker, {"rate_drop": 0.1}, "booster='dart'"),
     (br.XGBoostRanker, {"booster": "gblinear"}, "'gbtree' or 'dart'; got 'gblinear'"),
 ]

@@ -1,4 +1,4 @@
-"""Surrogates and ensembles bound to data: their gradients and Hessians in every round, and errors."""
+"""Surrogates bound to data: their gradients and Hessians in every round, and errors."""
 
 import math
 
@@ -11,10 +11,8 @@ from scipy.optimize import minimize_scalar
 
 import boostrank as br
 from boostrank.queries.dcg import DCG, NORMALIZATIONS
-from boostrank.queries.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Power, Profiled
-from boostrank.training.losses import bind
 
 SURROGATES = [*SURROGATES.values(), Arc(), Profiled(Arc()), Power(0)]
 SIZES = [3, 1, 5, 2, 4]
@@ -215,45 +213,23 @@ def test_large_scores_with_small_differences_keep_them(surrogate, shift):
     np.testing.assert_array_equal(ours, expected)
 
 
-Y, START = np.array([0.0, 2.0, 1.0, 0.0, 1.0]), np.array([0.3, 0.1, 0.0, -1.0, 2.0])
-
-
-@pytest.mark.parametrize("has_one_model", [False, True])
-def test_each_training_starts_anew_and_reused_arrays_of_scores_do_no_harm(has_one_model):
-    bound = bind(br.LossEnsemble(("softmax", "squared")), as_labels(Y), Queries.from_sizes([3, 2]))
-    steps = np.random.default_rng(0).normal(size=(5, 5))
-    for _ in range(2):
-        boost = bound.boosting_function(has_one_model)
-        scores, models = START.copy(), [START.copy(), START.copy()]
-        for turn, step in enumerate(steps):
-            # With DART, which changes earlier trees, all losses have the scores of the mean.
-            expected = bound.members[turn % 2].gradient_hessian(scores if has_one_model else models[turn % 2])
-            for values, other in zip(boost(scores), expected, strict=True):
-                np.testing.assert_allclose(values, other, rtol=1e-6)
-            scores += step
-            models[turn % 2] += 2 * step
-
-
+@pytest.mark.parametrize("surrogate", ["consistent-lambdarank", "softmax"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_scores_that_are_not_finite_are_errors_in_the_same_round(bad, kind):
-    bound = bind(br.LossEnsemble(("consistent-lambdarank", "softmax")), as_labels(Y[:3]), Queries.from_sizes([1, 2]))
-    boost = bound.boosting_function(has_one_model=False)
+def test_scores_that_are_not_finite_are_errors_in_the_same_round(surrogate, bad, kind):
+    boost = bind_loss(surrogate, [0.0, 2.0, 1.0], Queries.from_sizes([1, 2])).boosting_function()
     boost(np.zeros(3, kind))
-    # The second round is that of the other loss.
     with pytest.raises(FloatingPointError, match="document 2 of query '1'; its scores are not finite"):
         boost(np.array([0.0, 1.0, bad], kind))
 
 
-def test_errors():
-    for losses in ((), ("softmax",), "softmax", br.surrogates.Power()):
-        with pytest.raises(ValueError, match="losses must be a tuple of at least two losses"):
-            br.LossEnsemble(losses)
-    with pytest.raises(ValueError, match=r"unknown objective 'softmx' \(did you mean 'softmax'"):
-        br.LossEnsemble(("softmax", "softmx"))
-    for nested in ("ensemble", br.LossEnsemble(("softmax", "squared"))):
-        with pytest.raises(ValueError, match="is an ensemble, which only rankers train: give one of its losses"):
-            br.LossEnsemble(("softmax", nested))
-        for make in (br.lightgbm_objective, br.xgboost_objective):
-            with pytest.raises(ValueError, match="is an ensemble"):
-                make(nested)
+def test_all_rounds_write_to_the_same_arrays():
+    boost = bind_loss("softmax", [0.0, 2.0, 1.0], Queries.from_sizes([1, 2])).boosting_function()
+    first = [values.ctypes.data for values in boost(np.zeros(3))]
+    assert [values.ctypes.data for values in boost(np.ones(3))] == first
+
+
+def test_unknown_names_are_errors():
+    for make in (br.lightgbm_objective, br.xgboost_objective):
+        with pytest.raises(ValueError, match=r"unknown objective 'softmx' \(did you mean 'softmax'"):
+            make("softmx")

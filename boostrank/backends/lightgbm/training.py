@@ -15,13 +15,13 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 from boostrank.backends.base import (
     BoostingObjective,
     GroupedData,
-    QuerySample,
     Trained,
     TrainingSpecification,
     ValidationSet,
     import_backend,
 )
 from boostrank.backends.interrupts import interruptible
+from boostrank.backends.left_out_queries import QuerySample
 from boostrank.backends.lightgbm.parameters import FEATURE_NAMES, boosting_of, native_parameters, samples_queries
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
@@ -83,7 +83,8 @@ def train(
         features, label = dataset_features(evaluated, is_continued, has_bins=True), evaluated.labels.per_document
         settings = {"init_score": evaluated.init_score, "reference": dataset, "params": of_datasets}
         datasets.append(lgb.Dataset(**features, label=label, **settings))
-    sample = None if objective is None else QuerySample(objective, specification, is_dart)
+    # DART changes earlier trees, so that what a round adds is not its tree.
+    sample = None if objective is None else QuerySample(objective, specification, data, is_measured=not is_dart)
     parameters.update(_objective(specification, data, sample, dataset))
     history = History(validation, specification) if validation else None
     callbacks = list(specification.callbacks)

@@ -3,8 +3,8 @@
 XGBoost 3.2 passes the scores to a custom objective as an array of NumPy, whatever the device, and has no other public
 access to them than a new prediction. It takes gradients and Hessians as arrays of any library that has
 ``__cuda_array_interface__``. So in each round the scores are copied from the GPU and back to it, 4 bytes a document
-each way, and gradients and Hessians stay on the GPU; a copy of the gradients comes back, another 4 bytes, where rounds
-leave queries out and are measured by these.
+each way. Gradients and Hessians stay on the GPU, and so does what left-out queries are measured with; another 4 bytes a
+document say which ones these are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any
 
@@ -22,14 +22,13 @@ from boostrank.backends.base import (
     BoostingFunction,
     BoostingObjective,
     GroupedData,
-    QuerySample,
     Trained,
     TrainingSpecification,
     ValidationSet,
     import_backend,
-    multiply,
 )
 from boostrank.backends.interrupts import interruptible
+from boostrank.backends.left_out_queries import QuerySample
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
 from boostrank.backends.xgboost.features import make_matrix, missing_number, missing_number_of, remember_missing
@@ -56,7 +55,9 @@ def train(
     _check(specification, data, validation, parameters, is_dart)
     sample = None
     if objective is not None:
-        sample = QuerySample(on_device(objective, parameters), specification, is_dart)
+        # DART changes earlier trees, so that what a round adds is not its tree.
+        objective = on_device(objective, parameters)
+        sample = QuerySample(objective, specification, data, is_measured=not is_dart)
     dtrain = make_matrix(data, parameters, weights, exact=model is not None)
     if model is not None and dtrain.feature_names is None:
         dtrain.feature_names = model.feature_names
@@ -212,19 +213,17 @@ def _first_rounds(booster: Any, n: int) -> Any:
     return from_document(document)
 
 
-class CudaObjective:
-    """An objective that takes scores in the memory of the host, and computes gradient and Hessian on a GPU.
+class CudaObjective(BoostingObjective):
+    """An objective that computes gradient and Hessian on a GPU.
 
     Parameters
     ----------
-    objective : BoostingObjective
+    objective : Objective
         That takes arrays of a device.
     cupy : module
     ordinal : int
         Number of the GPU.
     """
-
-    n_models = 1
 
     def __init__(self, objective: Any, cupy: Any, ordinal: int) -> None:
         self.queries = objective.queries
@@ -232,12 +231,14 @@ class CudaObjective:
         with self._device:
             self._objective = objective.to_device(cupy.asarray)
 
-    def boosting_function(self, has_one_model: bool) -> BoostingFunction:
+    def boosting_function(self) -> BoostingFunction:
         """The method :meth:`gradient_hessian`."""
         return self.gradient_hessian
 
-    def gradient_hessian(self, scores: NDArray[Any]) -> tuple[Any, Any]:
+    def gradient_hessian(self, scores: Any) -> tuple[Any, Any]:
         """Gradient and Hessian as arrays of CuPy, float32, each of shape (n_documents,).
+
+        The scores are an array of NumPy or CuPy.
 
         Raises
         ------
@@ -256,19 +257,17 @@ class CudaObjective:
                     "takes_device_arrays = False in its class, or make its arrays like its arguments"
                 ) from error
 
-    def to_host(self, array: Any) -> NDArray[Any]:
-        """Copy an array of CuPy to the memory of the host."""
+    def memory(self) -> AbstractContextManager[Any]:
+        """The GPU as the current device of this thread: other threads have another one."""
+        return self._device
+
+    def copy(self, values: NDArray[Any]) -> Any:
+        """Copy an array of NumPy to the GPU, as an array of CuPy."""
         with self._device:
-            copied: NDArray[Any] = self._cupy.asnumpy(array)
-        return copied
-
-    def multiply(self, arrays: tuple[Any, Any], factors: NDArray[Any]) -> None:
-        """Multiply arrays of CuPy by `factors` in place."""
-        with self._device:
-            multiply(arrays, self._cupy.asarray(factors))
+            return self._cupy.asarray(values)
 
 
-def on_device(objective: BoostingObjective, parameters: Mapping[str, Any]) -> Any:
+def on_device(objective: BoostingObjective, parameters: Mapping[str, Any]) -> BoostingObjective:
     """Return the objective on the GPU on which XGBoost trains with these parameters.
 
     It is returned unchanged, so that it is computed by the CPU, if XGBoost trains on the CPU, if CuPy is not installed

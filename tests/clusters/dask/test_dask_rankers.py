@@ -29,10 +29,10 @@ def fitted(ranker_class, rows):
 
 def test_parameters_are_those_of_the_local_ranker(ranker_class):
     local_class = getattr(br, ranker_class.__name__)
-    ranker, local = (one("softmax", k=5, a_native_one=3) for one in (ranker_class, local_class))
+    ranker, local = (one("squared", k=5, a_native_one=3) for one in (ranker_class, local_class))
     assert isinstance(ranker, local_class)
     assert ranker.get_params() == local.get_params()
-    assert repr(ranker) == repr(local) == f"{ranker_class.__name__}(a_native_one=3, k=5, objective='softmax')"
+    assert repr(ranker) == repr(local) == f"{ranker_class.__name__}(a_native_one=3, k=5, objective='squared')"
     assert get_tags(ranker) == get_tags(local)
     ranker.k = 7
     assert ranker.k == ranker.get_params()["k"] == ranker.to_local().k == 7
