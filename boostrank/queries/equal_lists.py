@@ -123,7 +123,7 @@ def _sparse_row_hashes(X: Any) -> Hashes:
     values = _combine(_hash(rows.indices.astype(np.int64)), _hash(rows.data))
     # Sums over rows, which may have no values.
     sums = np.append(np.uint64(0), np.cumsum(_hash(values)))
-    return np.diff(sums[rows.indptr])
+    return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
 
 
 def _hash(values: Any) -> Hashes:

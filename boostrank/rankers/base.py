@@ -41,12 +41,12 @@ class BoostedRanker(TrainedModel):
     objective : str, Surrogate, EdgeLoss, callable or None, default "softmax"
         A surrogate of :mod:`boostrank.surrogates`, by name or as an instance; for labels that are preferences a loss of
         :mod:`boostrank.preferences` ("edge-logistic"); or one of the library's own objectives: LightGBM's "lambdarank"
-        or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". The library's own objectives have their own
-        targets: `gain` is passed on to "lambdarank", and to "rank:ndcg", which knows only "exp2" and "linear", and
-        `discount` and `k` are only used in `score` and early stopping. A function ``(y, scores[, weight[, group]]) ->
-        (gradient, hessian)`` gets labels, scores, weights (None without `sample_weight`) and sizes of queries, grouped
-        by query. It applies the weights itself, and `gain`, `discount` and `k` are only used in `score` and early
-        stopping. None means what it means for the library's own ranker: "lambdarank" for LightGBM and "rank:ndcg" for
+        or "rank_xendcg", XGBoost's "rank:ndcg", "rank:pairwise" or "rank:map". These have their own targets: `gain` is
+        passed on to "lambdarank", and to "rank:ndcg", which knows only "exp2" and "linear", and `discount` and `k` are
+        only used in `score` and early stopping. A function ``(y, scores[, weight[, group]]) -> (gradient, hessian)``
+        gets labels, scores, weights (None without `sample_weight`) and sizes of queries, grouped by query. It applies
+        the weights itself, and `gain`, `discount` and `k` are only used in `score` and early stopping. None means what
+        it means for the library's own ranker: "lambdarank" for LightGBM and "rank:ndcg" for
         XGBoost.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
@@ -78,7 +78,7 @@ class BoostedRanker(TrainedModel):
     early_stopping_rounds : int, optional
         Training stops when the deciding metric has not improved for this number of rounds: `early_stopping_metric` of
         `fit`, by default the first metric, on the last validation set that is not the training data. The model keeps
-        the rounds up to the best one. For the losses of boostrank, whose rate is small, take 150 or more: with a few
+        the rounds up to the best one. For the losses of boostrank, whose rate is small, take 100 or more: with a few
         hundred queries, fewer rounds without improvement are chance. The default needs no early stopping.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set. The model is not trained on them; another
@@ -114,8 +114,9 @@ class BoostedRanker(TrainedModel):
         after `load_model`.
     oob_improvement_ : ndarray of float64, shape (n_values,)
         How much each round lowered the loss of the queries that it left out (out of bag), a mean over their documents;
-        see :class:`boostrank.backends.left_out_queries.QuerySample`. The last round has no value. Their running sum, ``numpy.cumsum``, chooses the number of rounds. Empty if no queries
-        are left out, and not there after `load_model`.
+        see :class:`boostrank.backends.left_out_queries.QuerySample`. The last round has no value. Their running sum,
+        ``numpy.cumsum``, chooses the number of rounds. Empty if no queries are left out, and not there after
+        `load_model`.
     best_score_ : dict of str to dict of str to float
         The values in the last round of the model, ``{"valid_0": {"ndcg@10": ..., "map": ...}, "test": ...}``.
     objective_ : str, Surrogate, EdgeLoss or callable
@@ -289,11 +290,11 @@ class BoostedRanker(TrainedModel):
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a booster or an
             estimator of the library, or a model file. `n_estimators` counts the new rounds, and early stopping begins
             with them. With the same data and settings, 10 rounds and then 10 more give the model of 20 rounds, unless
-            `boosting` is "dart", or random numbers are used, as they are by default: set ``subsample_queries=1, colsample_bynode=1``. Columns
-            with a categorical type must have the categories of that training. With `query_features` of the same kinds,
-            the features are those that the earlier model has, whatever varies in the new data.
-            XGBoost then stores the features themselves, not only their bins, and LightGBM takes no `init_score`
-            besides.
+            `boosting` is "dart", or random numbers are used, as they are by default: set ``subsample_queries=1,
+            colsample_bynode=1``. Columns with a categorical type must have the categories of that training. With
+            `query_features` of the same kinds, the features are those that the earlier model has, whatever varies in
+            the new data. XGBoost then stores the features themselves, not only their bins, and LightGBM takes no
+            `init_score` besides.
         feature_name : list of str, optional
             Names of the columns of `X`, as in LGBMRanker. It is simpler to give a DataFrame.
         categorical_feature : list of int or str, optional
