@@ -1,14 +1,18 @@
-"""Class regret of losses: NDCG that the minimizer loses where documents share scores, to the best shared scores.
+"""Class regret of losses: NDCG that the minimizer loses where documents share scores, to the best
+shared scores.
 
 python benchmarks/class_regret.py [--problems 150] [--trained 150] [--output FOLDER]
 
-The problems are those of `boostrank.theory.class_regrets`: ten queries of two to four kinds of documents with random
-labels, and the same with labels for which one scorer is perfect ("realizable"). Minimizers are found numerically. The
-first rows are all named losses, LambdaMART with its settings, and ListNet; then members of our families. The weights of
-pairs of consistent-lambdarank are divided by a power of `distance + offset`; the default is the power 1 and 0.01.
+The problems are those of `boostrank.theory.class_regrets`: ten queries of two to four kinds of
+documents with random labels, and the same with labels for which one scorer is perfect
+("realizable"). Minimizers are found numerically. The first rows are all named losses, LambdaMART
+with its settings, and ListNet; then members of our families. The weights of pairs of
+consistent-lambdarank are divided by a power of `distance + offset`; the default is the power 1 and
+0.01.
 
-The last rows are rankers with default parameters, on 1,000 queries of each of the first problems: whether boosting
-reaches the minimizer: LambdaMART ends at other zeros of its field. "Mean of the minimizers" is what `ensemble` reaches.
+The last rows are rankers with default parameters, on 1,000 queries of each of the first problems:
+whether boosting reaches the minimizer: LambdaMART ends at other zeros of its field. "Mean of the
+minimizers" is what `ensemble` reaches.
 """
 
 from dataclasses import dataclass, replace
@@ -31,7 +35,8 @@ SEED, N_QUERIES, LARGE_REGRET = 0, 1000, 0.005
 class DividedByPower(ConsistentLambdaRank):
     """consistent-lambdarank whose weights are divided by ``(offset + |s_i - s_j|) ** power``.
 
-    With `sums_to_one`, the weights of each query are divided by their sum: a factor of the query, without its labels.
+    With `sums_to_one`, the weights of each query are divided by their sum: a factor of the query,
+    without its labels.
     """
 
     truncation: int | None = 30
@@ -85,23 +90,35 @@ FAMILIES = {
     **{f"consistent-lambdarank, truncation {k}": (ConsistentLambdaRank(k), "dcg") for k in (1, 2)},
     "consistent-lambdarank, not divided": (ConsistentLambdaRank(divide_by_distance=False), "dcg"),
     **{
-        f"consistent-lambdarank, power {p:g}, offset {offset:g}": (DividedByPower(power=p, offset=offset), "dcg")
+        f"consistent-lambdarank, power {p:g}, offset {offset:g}": (
+            DividedByPower(power=p, offset=offset),
+            "dcg",
+        )
         for p, offset in [(0.5, 0.01), (1, 0.1), (1, 0.001), (2, 0.1), (2, 0.01), (3, 0.01)]
     },
-    "consistent-lambdarank without differences of discounts": (DividedByPower(uses_discounts=False), "dcg"),
+    "consistent-lambdarank without differences of discounts": (
+        DividedByPower(uses_discounts=False),
+        "dcg",
+    ),
     "consistent-lambdarank, weights of a query sum to 1": (DividedByPower(sums_to_one=True), "dcg"),
     "sum of softmax and consistent-lambdarank": (Mixture(), "dcg"),
 }
 RANKERS = {
     "LGBMRanker()": partial(lightgbm.LGBMRanker, verbosity=-1),
-    "LGBMRanker(lambdarank_norm=False)": partial(lightgbm.LGBMRanker, verbosity=-1, lambdarank_norm=False),
+    "LGBMRanker(lambdarank_norm=False)": partial(
+        lightgbm.LGBMRanker, verbosity=-1, lambdarank_norm=False
+    ),
     "XGBRanker()": xgboost.XGBRanker,
-    "XGBRanker(lambdarank_normalization=False)": partial(xgboost.XGBRanker, lambdarank_normalization=False),
+    "XGBRanker(lambdarank_normalization=False)": partial(
+        xgboost.XGBRanker, lambdarank_normalization=False
+    ),
     "LightGBMRanker()": br.LightGBMRanker,
     "XGBoostRanker()": br.XGBoostRanker,
     'LightGBMRanker("softmax")': partial(br.LightGBMRanker, "softmax"),
     'LightGBMRanker("consistent-lambdarank")': partial(br.LightGBMRanker, "consistent-lambdarank"),
-    "the same, not divided": partial(br.LightGBMRanker, ConsistentLambdaRank(divide_by_distance=False)),
+    "the same, not divided": partial(
+        br.LightGBMRanker, ConsistentLambdaRank(divide_by_distance=False)
+    ),
 }
 
 
@@ -114,36 +131,54 @@ def summary(name, scorer, regrets, **others):
 
 def of_minimizers(n_problems):
     """A row for each loss."""
-    for name, (loss, normalize) in {**{name: (name, "dcg") for name in br.surrogates.SURROGATES}, **FAMILIES}.items():
+    for name, (loss, normalize) in {
+        **{name: (name, "dcg") for name in br.surrogates.SURROGATES},
+        **FAMILIES,
+    }.items():
         found, realizable = (
-            class_regrets(loss, normalize, n_distributions=n_problems, realizable=flag, random_state=SEED)
+            class_regrets(
+                loss, normalize, n_distributions=n_problems, realizable=flag, random_state=SEED
+            )
             for flag in (False, True)
         )
         yield summary(
-            name, "minimizer", found.regrets, unsolved=found.n_unsolved, realizable_mean=realizable.regrets.mean()
+            name,
+            "minimizer",
+            found.regrets,
+            unsolved=found.n_unsolved,
+            realizable_mean=realizable.regrets.mean(),
         )
 
 
 def exchanged(problem, scores):
-    """Ranks of the scores after exchanges of neighbours while the expected NDCG increases, always the best one."""
+    """Ranks of the scores after exchanges of neighbours while the expected NDCG increases, always
+    the best one.
+    """
     ranks, best = np.argsort(np.argsort(scores)), -1.0
     while problem.expected_ndcg(ranks) > best:
         best = problem.expected_ndcg(ranks)
         # Ranks that are a or a + 1 change places.
-        neighbours = [ranks + (ranks == a) - 1 * (ranks == a + 1) for a in range(problem.n_kinds - 1)]
+        neighbours = [
+            ranks + (ranks == a) - 1 * (ranks == a + 1) for a in range(problem.n_kinds - 1)
+        ]
         ranks = max([ranks, *neighbours], key=problem.expected_ndcg)
     return ranks
 
 
 def of_minimizers_together(n_problems):
-    """The mean of the minimizers of softmax and consistent-lambdarank, and of exchanges from that of softmax."""
+    """The mean of the minimizers of softmax and consistent-lambdarank, and of exchanges from that
+    of softmax.
+    """
     first, second = (
         class_regrets(loss, n_distributions=n_problems, random_state=SEED)
         for loss in ("softmax", "consistent-lambdarank")
     )
     better = list(map(exchanged, first.distributions, first.minimizers))
     for name, scores in {
-        "mean of the minimizers of softmax and consistent-lambdarank": (first.minimizers + second.minimizers) / 2,
+        "mean of the minimizers of softmax and consistent-lambdarank": (
+            first.minimizers + second.minimizers
+        )
+        / 2,
         "exchanges of neighbours from the minimizer of softmax": better,
     }.items():
         regrets = map(QueryDistribution.ndcg_regret, first.distributions, scores)
@@ -151,11 +186,17 @@ def of_minimizers_together(n_problems):
 
 
 def data_of(problem):
-    """X, which says the kind, y, and sizes of queries that are drawn in proportion to their probabilities."""
+    """X, which says the kind, y, and sizes of queries that are drawn in proportion to their
+    probabilities.
+    """
     copies = np.maximum(1, np.round(N_QUERIES * problem.probabilities)).astype(int)
     chosen = np.random.default_rng(SEED).permutation(np.repeat(np.arange(len(copies)), copies))
     kinds, labels = ([rows[query] for query in chosen] for rows in (problem.kinds, problem.labels))
-    return np.eye(problem.n_kinds)[np.concatenate(kinds)], np.concatenate(labels), [len(row) for row in kinds]
+    return (
+        np.eye(problem.n_kinds)[np.concatenate(kinds)],
+        np.concatenate(labels),
+        [len(row) for row in kinds],
+    )
 
 
 def of_rankers(n_problems):
@@ -173,17 +214,30 @@ def of_rankers(n_problems):
 
 def main():
     parser = make_parser(__doc__)
-    parser.add_argument("--problems", type=int, default=150, help="number of problems for the minimizers")
-    parser.add_argument("--trained", type=int, default=150, help="number of problems that rankers are trained on")
+    parser.add_argument(
+        "--problems", type=int, default=150, help="number of problems for the minimizers"
+    )
+    parser.add_argument(
+        "--trained", type=int, default=150, help="number of problems that rankers are trained on"
+    )
     arguments = parser.parse_args()
     rows = [
         *of_minimizers(arguments.problems),
         *of_minimizers_together(arguments.problems),
         *of_rankers(arguments.trained),
     ]
-    title = "Class regret: expected NDCG of the best scores that documents share, less that of the loss"
+    title = (
+        "Class regret: expected NDCG of the best scores that documents share, less that of the loss"
+    )
     formats = dict.fromkeys(("mean", "standard_error", "largest", "realizable_mean"), ".4f")
-    publish(pd.DataFrame(rows), "class_regret", arguments.output, title=title, seeds=str(SEED), formats=formats)
+    publish(
+        pd.DataFrame(rows),
+        "class_regret",
+        arguments.output,
+        title=title,
+        seeds=str(SEED),
+        formats=formats,
+    )
 
 
 if __name__ == "__main__":

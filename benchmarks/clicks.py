@@ -1,15 +1,17 @@
-"""NDCG@10 on true labels of rankers that learn from clicks, by number of sessions: ours, LightGBM's and XGBoost's.
+"""NDCG@10 on true labels of rankers that learn from clicks, by number of sessions: ours, LightGBM's
+and XGBoost's.
 
 python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 3] [--sessions 20000] [--jobs 1]
                             [--report] [--output FOLDER]
 
-DATA is a folder of LETOR folds (MQ2008), one LETOR file (cut into five folds), or the word "synthetic": queries whose
-labels are a function of the features, so that the best ranking has an NDCG of 1. Users are simulated on the training
-queries of a fold, another one for each seed: a logging policy, which is a pair of rankers, shows its ten best
-documents, and a click model draws clicks. Documents with the largest label are relevant to all users, and others in
-proportion to their gain; irrelevant ones to one user in ten. All rankers have their default parameters, but those of
-the libraries 100 rounds and the learning rate 0.1; nothing is tuned. They are measured on the true labels of the test
-queries.
+DATA is a folder of LETOR folds (MQ2008), one LETOR file (cut into five folds), or the word
+"synthetic": queries whose labels are a function of the features, so that the best ranking has an
+NDCG of 1. Users are simulated on the training queries of a fold, another one for each seed: a
+logging policy, which is a pair of rankers, shows its ten best documents, and a click model draws
+clicks. Documents with the largest label are relevant to all users, and others in proportion to
+their gain; irrelevant ones to one user in ten. All rankers have their default parameters, but those
+of the libraries 100 rounds and the learning rate 0.1; nothing is tuned. They are measured on the
+true labels of the test queries.
 
 click rates                click-through rates as labels of the documents that were shown
 no shrinkage               ClickLabels with the true click model, of the documents that were shown
@@ -21,13 +23,15 @@ ours, starting at ...      they are the scores where boosting starts (init_score
 ..., for DCG               targets for DCG, shrunk with the same prior: ours, and the doubly robust ones of Oosterhuis
 ours, by position          the position-based model for clicks of another model
 LightGBM, XGBoost          their LambdaMART on single sessions with clicks; with `position`, with `lambdarank_unbiased`.
-                           Equal sessions are one session with a weight for LightGBM, which gives the same loss; XGBoost
-                           ignores weights in its estimate of position biases, so that it gets single sessions. They get
-                           at most as many sessions as --sessions says, for the time
+                           Equal sessions are one session with a weight for LightGBM, which gives
+                           the same loss; XGBoost ignores weights in its estimate of position
+                           biases, so that it gets single sessions. They get at most as many
+                           sessions as --sessions says, for the time
 
-Each job is a file in FOLDER, so that an interrupted run continues where it stopped; other --sessions need another
-FOLDER. With --report no job is run. The table of a dozen rows has means over the data sets; the CSV file has all cells,
-with 95% intervals of Student's distribution, over seeds, of the difference to full labels.
+Each job is a file in FOLDER, so that an interrupted run continues where it stopped; other
+--sessions need another FOLDER. With --report no job is run. The table of a dozen rows has means
+over the data sets; the CSV file has all cells, with 95% intervals of Student's distribution, over
+seeds, of the difference to full labels.
 """
 
 import re
@@ -70,40 +74,68 @@ LINES = {
     "LightGBM position": (style.GREEN, "^", "-.", "LightGBM position"),
     "XGBoost unbiased": (style.ORANGE, "D", (0, (4, 1, 1, 1, 1, 1)), "XGBoost unbiased"),
 }
-#: The rows of the short table: all methods with the position-based model, and those of other models.
+#: The rows of the short table: all methods with the position-based model, and those of other
+#: models.
 SHORT = [(BASE_MODEL, method) for group in ("ours", "libraries") for method in METHODS[group]]
 SHORT += [(model, method) for model in CLICK_MODELS[1:] for method in METHODS["models"]]
 
 
 def run(data, fold, policy, model, n_sessions, seed, group, max_sessions):
-    """One job: NDCG@10 of a group of methods on one log; without sessions, of full labels and of the logging policy."""
+    """One job: NDCG@10 of a group of methods on one log; without sessions, of full labels and of
+    the logging policy.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         n_clicks = 0
         if n_sessions:
             experiment = Experiment(data, fold, policy, model, n_sessions, seed, max_sessions)
-            values = {name: ndcg(experiment.test, method(experiment)) for name, method in METHODS[group].items()}
+            values = {
+                name: ndcg(experiment.test, method(experiment))
+                for name, method in METHODS[group].items()
+            }
             n_clicks = experiment.log.n_clicks
         else:
             train, test = read_part(data, fold)
             values = {FULL: ndcg(test, fit_on_labels(train, seed).predict(test.X))}
             values[LOGGED] = logging_policy(data, fold, policy, seed)[1]
-    names = {"data": data_name(data), "fold": fold, "policy": policy, "model": model, "sessions": n_sessions}
-    record = {"clicks": n_clicks, "max_sessions": max_sessions, "ndcg@10": values, "versions": versions(PACKAGES)}
+    names = {
+        "data": data_name(data),
+        "fold": fold,
+        "policy": policy,
+        "model": model,
+        "sessions": n_sessions,
+    }
+    record = {
+        "clicks": n_clicks,
+        "max_sessions": max_sessions,
+        "ndcg@10": values,
+        "versions": versions(PACKAGES),
+    }
     return {**names, "seed": seed, **record}
 
 
 def jobs_of(arguments):
     """File and arguments of each job, one seed after another."""
     base = [(policy, BASE_MODEL, n) for n in SESSIONS for policy in POLICIES]
-    others = [(policy, model, n) for n in VARIED for policy in POLICIES for model in CLICK_MODELS[1:]]
-    parts = [("labels", [(policy, BASE_MODEL, 0) for policy in POLICIES]), ("ours", base), ("models", others)]
-    parts += [("libraries", base[:-2]), ("for DCG", [cell for cell in base if cell[2] == SESSIONS[0]])]
+    others = [
+        (policy, model, n) for n in VARIED for policy in POLICIES for model in CLICK_MODELS[1:]
+    ]
+    parts = [
+        ("labels", [(policy, BASE_MODEL, 0) for policy in POLICIES]),
+        ("ours", base),
+        ("models", others),
+    ]
+    parts += [
+        ("libraries", base[:-2]),
+        ("for DCG", [cell for cell in base if cell[2] == SESSIONS[0]]),
+    ]
     jobs = {}
     for seed, (group, cells) in product(range(arguments.seeds), parts):
         for data, cell in product(arguments.data, cells):
             fold, limit = seed % N_FOLDS, arguments.sessions if group == "libraries" else 0
-            name = re.sub(r"[^\w.-]+", "_", "-".join(map(str, (data_name(data), *cell, fold, seed, group))))
+            name = re.sub(
+                r"[^\w.-]+", "_", "-".join(map(str, (data_name(data), *cell, fold, seed, group)))
+            )
             jobs[arguments.runs / f"{name}.json"] = (data, fold, *cell, seed, group, limit)
     return jobs
 
@@ -112,7 +144,12 @@ def tidy(results):
     """A row for each data set, seed, policy, click model, number of sessions and method."""
     keys = ["data", "fold", "policy", "model", "sessions", "seed"]
     rows = [
-        {**{key: one[key] for key in keys}, "method": method, "ndcg@10": value, "clicks": one["clicks"]}
+        {
+            **{key: one[key] for key in keys},
+            "method": method,
+            "ndcg@10": value,
+            "clicks": one["clicks"],
+        }
         for one in results
         for method, value in one["ndcg@10"].items()
     ]
@@ -120,7 +157,9 @@ def tidy(results):
 
 
 def summarize(rows):
-    """Mean NDCG@10 of each method in each cell, and the mean difference to full labels with its interval."""
+    """Mean NDCG@10 of each method in each cell, and the mean difference to full labels with its
+    interval.
+    """
     unit, cell = ["data", "policy", "seed"], ["data", "policy", "model", "sessions", "method"]
     full = rows[rows["method"] == FULL].groupby(unit)["ndcg@10"].first().rename("full")
     rows = rows.join(full, on=unit)
@@ -138,15 +177,23 @@ def summarize(rows):
     table = table.drop(columns="spread")
     methods = list(dict.fromkeys([FULL, LOGGED, *chain.from_iterable(METHODS.values())]))
     places = [methods, list(CLICK_MODELS), list(POLICIES)]
-    order = [table[name].map(values.index) for name, values in zip(("method", "model", "policy"), places, strict=True)]
-    return table.iloc[np.lexsort([order[0], table["sessions"], order[1], order[2], table["data"]])].reset_index(
-        drop=True
-    )
+    order = [
+        table[name].map(values.index)
+        for name, values in zip(("method", "model", "policy"), places, strict=True)
+    ]
+    return table.iloc[
+        np.lexsort([order[0], table["sessions"], order[1], order[2], table["data"]])
+    ].reset_index(drop=True)
 
 
 def short(table):
-    """What methods lose against full labels, means over data sets, by policy and number of sessions."""
-    loss = table.assign(lost=-table["difference"], column=table["policy"] + ", " + table["sessions"].map("{:,}".format))
+    """What methods lose against full labels, means over data sets, by policy and number of
+    sessions.
+    """
+    loss = table.assign(
+        lost=-table["difference"],
+        column=table["policy"] + ", " + table["sessions"].map("{:,}".format),
+    )
     names = [f"{policy}, {n:,}" for policy in POLICIES for n in SESSIONS]
     wide = loss.pivot_table("lost", ["model", "method"], "column", "mean")
     for policy in POLICIES:
@@ -157,12 +204,22 @@ def short(table):
 
 
 def plot(table, path):
-    """What is lost against full labels, by number of sessions: means over data sets, a panel by policy."""
+    """What is lost against full labels, by number of sessions: means over data sets, a panel by
+    policy.
+    """
     base = table[table["model"] == BASE_MODEL]
     lost = -base.pivot_table("difference", ["policy", "method"], "sessions")
-    figure, panels = plt.subplots(1, len(POLICIES), figsize=(9, 5), layout="constrained", sharey=True)
+    figure, panels = plt.subplots(
+        1, len(POLICIES), figsize=(9, 5), layout="constrained", sharey=True
+    )
     for ax, policy in zip(panels, POLICIES, strict=True):
-        ax.axhline(lost.loc[(policy, LOGGED), 0], color=style.DARK, linewidth=1, linestyle=":", label="the lists shown")
+        ax.axhline(
+            lost.loc[(policy, LOGGED), 0],
+            color=style.DARK,
+            linewidth=1,
+            linestyle=":",
+            label="the lists shown",
+        )
         for method, (color, marker, dash, label) in LINES.items():
             look = {"color": color, "marker": marker, "linestyle": dash, "label": label}
             ax.plot(SESSIONS, lost.loc[(policy, method), list(SESSIONS)], **look)
@@ -173,7 +230,9 @@ def plot(table, path):
         style.light_grid(ax)
     n_sets = base["data"].nunique()
     panels[0].set_ylabel(f"NDCG@10 lost against full labels\nmean of {n_sets} data sets")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+    )
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
@@ -181,11 +240,22 @@ def plot(table, path):
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("data", nargs="*")
-    parser.add_argument("--runs", type=Path, required=True, help="folder with one file for each job")
+    parser.add_argument(
+        "--runs", type=Path, required=True, help="folder with one file for each job"
+    )
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--sessions", type=int, default=20_000, help="most sessions with clicks that the libraries get")
-    parser.add_argument("--jobs", type=int, default=1, help="jobs at the same time, of one thread each")
-    parser.add_argument("--report", action="store_true", help="only tables and picture of the files that are there")
+    parser.add_argument(
+        "--sessions",
+        type=int,
+        default=20_000,
+        help="most sessions with clicks that the libraries get",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="jobs at the same time, of one thread each"
+    )
+    parser.add_argument(
+        "--report", action="store_true", help="only tables and picture of the files that are there"
+    )
     arguments = parser.parse_args()
     if not arguments.report:
         run_jobs(run, jobs_of(arguments), arguments.jobs)
@@ -205,9 +275,13 @@ def main():
         title=title,
         seeds=", ".join(map(str, sorted(rows["seed"].unique()))),
         notes=[
-            f"LightGBM and XGBoost learn from at most {most} sessions with clicks; equal sessions count once for "
+            f"LightGBM and XGBoost learn from at most {most} sessions with clicks; equal sessions "
+            f"count once for "
             "LightGBM, which gets them with weights",
-            *(f"runs were made with {text}" for text in sorted({one["versions"] for one in results})),
+            *(
+                f"runs were made with {text}"
+                for text in sorted({one["versions"] for one in results})
+            ),
         ],
     )
     plot(table, picture_path("clicks", arguments.output))

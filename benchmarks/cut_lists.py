@@ -1,11 +1,14 @@
-"""NDCG@10 with features of lists where the lists at prediction are cut otherwise than those of the training.
+"""NDCG@10 with features of lists where the lists at prediction are cut otherwise than those of the
+training.
 
-python benchmarks/cut_lists.py DATA ... --runs FOLDER [--libraries lightgbm xgboost] [--jobs 2] [--output FOLDER]
+python benchmarks/cut_lists.py DATA ... --runs FOLDER [--libraries lightgbm xgboost] [--jobs 2]
+[--output FOLDER]
 
-DATA as for quality.py. Each ranker is trained on whole lists of all queries of a fold that are not for testing. The
-lists of its test queries are whole, a random half or quarter of their documents, or the ten best of a first stage: the
-single feature that ranks best by itself on the training queries. The table, cut_lists.csv, has the mean over folds of
-NDCG@10 minus that of the default ranker on the same lists; the rows "mean" are means over data sets.
+DATA as for quality.py. Each ranker is trained on whole lists of all queries of a fold that are not
+for testing. The lists of its test queries are whole, a random half or quarter of their documents,
+or the ten best of a first stage: the single feature that ranks best by itself on the training
+queries. The table, cut_lists.csv, has the mean over folds of NDCG@10 minus that of the default
+ranker on the same lists; the rows "mean" are means over data sets.
 """
 
 import os
@@ -39,7 +42,9 @@ def run(data, number, library, setting):
     """One job: NDCG@10 of a ranker on the test queries of a fold, on each kind of lists."""
     fold = read_folds(data)[number]
     train = training_queries(fold)
-    ranker = OURS[library](**RUNNING[library], random_state=number, query_features=SETTINGS[setting])
+    ranker = OURS[library](
+        **RUNNING[library], random_state=number, query_features=SETTINGS[setting]
+    )
     with warnings.catch_warnings():
         # Lists differ from those of the training.
         warnings.simplefilter("ignore")
@@ -77,16 +82,24 @@ def table_of(results):
     lists = [*SHARES, f"{N_BEST} best"]
     base = means[means["query_features"] == "default"].set_index(keys[:2])[lists]
     means[lists] -= base.loc[list(zip(means["library"], means["data"], strict=True))].to_numpy()
-    over_sets = means.groupby(["library", "query_features"], sort=False).mean(numeric_only=True).reset_index()
+    over_sets = (
+        means.groupby(["library", "query_features"], sort=False)
+        .mean(numeric_only=True)
+        .reset_index()
+    )
     return pd.concat([means, over_sets.assign(data="mean")])
 
 
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("data", nargs="+", help="as for quality.py")
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
+    parser.add_argument(
+        "--runs", type=Path, required=True, help="folder for the result of each job"
+    )
     parser.add_argument("--libraries", nargs="+", choices=OURS, default=list(OURS))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each"
+    )
     arguments = parser.parse_args()
     jobs = {
         arguments.runs / f"{data_name(data)}-{number}-{library}-{setting.replace(' ', '_')}.json": (

@@ -1,12 +1,15 @@
-"""Time and memory that boostrank adds to a fit on a Dask cluster, against each library's own Dask interface.
+"""Time and memory that boostrank adds to a fit on a Dask cluster, against each library's own Dask
+interface.
 
 python benchmarks/dask_overhead.py [--documents 3000000] [--workers 2] [--turns 3] [--output FOLDER]
 
-Data have the shape of MSLR: 136 float32 features, 20 to 220 documents a query. They are made on the workers in
-partitions of whole queries, and held there before anything is timed. All fits grow trees of equal size on the same
-partitions and take turns; a library's own interface trains its LambdaMART. Ratios are taken within a turn, and the
-table has their median. The share of the objective is the time that the busiest worker spends in it; memory is the peak
-of the worker that needs most, the data included. Then the same rows are trained on in one process with as many threads.
+Data have the shape of MSLR: 136 float32 features, 20 to 220 documents a query. They are made on the
+workers in partitions of whole queries, and held there before anything is timed. All fits grow trees
+of equal size on the same partitions and take turns; a library's own interface trains its
+LambdaMART. Ratios are taken within a turn, and the table has their median. The share of the
+objective is the time that the busiest worker spends in it; memory is the peak of the worker that
+needs most, the data included. Then the same rows are trained on in one process with as many
+threads.
 """
 
 import logging
@@ -55,13 +58,19 @@ class TimedSoftmax(Power):
 
 
 def make_part(seed, n_queries):
-    """Features, labels, query ids and query sizes of one partition, of 120 documents a query on average."""
+    """Features, labels, query ids and query sizes of one partition, of 120 documents a query on
+    average.
+    """
     random = np.random.default_rng(seed)
     sizes = random.integers(20, 221, n_queries)
     missing = n_queries * N_DOCUMENTS - sizes.sum()
-    sizes += np.sign(missing) * (abs(missing) // n_queries + (np.arange(n_queries) < abs(missing) % n_queries))
+    sizes += np.sign(missing) * (
+        abs(missing) // n_queries + (np.arange(n_queries) < abs(missing) % n_queries)
+    )
     X = random.standard_normal((sizes.sum(), N_FEATURES), dtype=np.float32)
-    y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + random.standard_normal(len(X)) - 0.5), 0, 4).astype(np.int64)
+    y = np.clip(
+        np.round(X[:, 0] + X[:, 1] * X[:, 2] + random.standard_normal(len(X)) - 0.5), 0, 4
+    ).astype(np.int64)
     return X, y, np.repeat(np.arange(n_queries) + seed * n_queries, sizes), sizes
 
 
@@ -69,11 +78,18 @@ def on_workers(client, partitions, n_queries):
     """Features, labels, query ids and query sizes as dask Arrays, held by the workers."""
     workers = sorted(client.nthreads())
     parts = [
-        client.submit(make_part, i, n_queries, workers=[workers[i * len(workers) // partitions]], pure=False)
+        client.submit(
+            make_part, i, n_queries, workers=[workers[i * len(workers) // partitions]], pure=False
+        )
         for i in range(partitions)
     ]
     n = n_queries * N_DOCUMENTS
-    shapes = [((n, N_FEATURES), np.float32), ((n,), np.int64), ((n,), np.int64), ((n_queries,), np.int64)]
+    shapes = [
+        ((n, N_FEATURES), np.float32),
+        ((n,), np.int64),
+        ((n,), np.int64),
+        ((n_queries,), np.int64),
+    ]
     columns = [
         da.concatenate([da.from_delayed(dask.delayed(part)[i], shape, dtype) for part in parts])
         for i, (shape, dtype) in enumerate(shapes)
@@ -96,7 +112,11 @@ def peak():
 
 def settings_of(library, arguments):
     """Parameters of a library's trees."""
-    return {"learning_rate": 0.1, "n_estimators": arguments.rounds, **leaf_parameters(library, arguments.leaves)}
+    return {
+        "learning_rate": 0.1,
+        "n_estimators": arguments.rounds,
+        **leaf_parameters(library, arguments.leaves),
+    }
 
 
 def fits_on_cluster(client, settings):
@@ -107,29 +127,43 @@ def fits_on_cluster(client, settings):
         lgb.DaskLGBMRanker(client=client, **fixed, **settings["lightgbm"]).fit(X, y, group=sizes)
 
     def xgboost_native(X, y, qid, sizes):
-        parameters = {**settings["xgboost"], "objective": "rank:ndcg", "disable_default_eval_metric": True}
+        parameters = {
+            **settings["xgboost"],
+            "objective": "rank:ndcg",
+            "disable_default_eval_metric": True,
+        }
         rounds = parameters.pop("n_estimators")
-        dxgb.train(client, parameters, dxgb.DaskQuantileDMatrix(client, X, y, qid=qid, max_bin=256), rounds)
+        dxgb.train(
+            client, parameters, dxgb.DaskQuantileDMatrix(client, X, y, qid=qid, max_bin=256), rounds
+        )
 
     def ours(ranker, objective, library):
-        return lambda X, y, qid, sizes: ranker(objective, client=client, **settings[library]).fit(X, y, qid)
+        return lambda X, y, qid, sizes: ranker(objective, client=client, **settings[library]).fit(
+            X, y, qid
+        )
 
     return {
         "lightgbm": {
             "lightgbm.DaskLGBMRanker, lambdarank": lightgbm_native,
             "LightGBMRanker, lambdarank": ours(br.dask.LightGBMRanker, "lambdarank", "lightgbm"),
-            "LightGBMRanker, softmax": ours(br.dask.LightGBMRanker, TimedSoftmax(0, max_step=1.0), "lightgbm"),
+            "LightGBMRanker, softmax": ours(
+                br.dask.LightGBMRanker, TimedSoftmax(0, max_step=1.0), "lightgbm"
+            ),
         },
         "xgboost": {
             "xgboost.dask.train, rank:ndcg": xgboost_native,
             "XGBoostRanker, rank:ndcg": ours(br.dask.XGBoostRanker, "rank:ndcg", "xgboost"),
-            "XGBoostRanker, softmax": ours(br.dask.XGBoostRanker, TimedSoftmax(0, max_step=1.0), "xgboost"),
+            "XGBoostRanker, softmax": ours(
+                br.dask.XGBoostRanker, TimedSoftmax(0, max_step=1.0), "xgboost"
+            ),
         },
     }
 
 
 def measure(client, fit, data):
-    """Seconds of a fit, peak MB of the worker that needs most, and seconds in the objective of the busiest worker."""
+    """Seconds of a fit, peak MB of the worker that needs most, and seconds in the objective of the
+    busiest worker.
+    """
     client.run(reset_peak)
     client.run(lambda dask_worker: setattr(dask_worker, "in_objective", 0.0))
     start = time.perf_counter()
@@ -150,23 +184,38 @@ def cluster_rows(client, fits, data, turns):
     for name, of_fit in results.items():
         seconds, megabytes, objective = np.array(of_fit).T
         share = np.median(objective / seconds) if objective.any() else np.nan
-        rows.append(("cluster", name, np.median(seconds), np.median(seconds / own), np.median(megabytes), share))
+        rows.append(
+            (
+                "cluster",
+                name,
+                np.median(seconds),
+                np.median(seconds / own),
+                np.median(megabytes),
+                share,
+            )
+        )
     return rows
 
 
 def one_process_row(library, objective, **settings):
     """Row of a fit in a fresh process."""
     ranker = {"lightgbm": "LightGBMRanker", "xgboost": "XGBoostRanker"}[library]
-    seconds, megabytes = run_in_fresh_process(ONE_PROCESS.format(ranker=ranker, objective=objective, **settings))
+    seconds, megabytes = run_in_fresh_process(
+        ONE_PROCESS.format(ranker=ranker, objective=objective, **settings)
+    )
     return "one process", f"{ranker}, {objective}", seconds, np.nan, megabytes, np.nan
 
 
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("--documents", type=int, default=3_000_000)
-    parser.add_argument("--workers", type=int, default=2, help="number of workers, of one thread each")
+    parser.add_argument(
+        "--workers", type=int, default=2, help="number of workers, of one thread each"
+    )
     parser.add_argument("--partitions", type=int, default=8)
-    parser.add_argument("--libraries", nargs="+", choices=list(LAMBDAMART), default=list(LAMBDAMART))
+    parser.add_argument(
+        "--libraries", nargs="+", choices=list(LAMBDAMART), default=list(LAMBDAMART)
+    )
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--leaves", type=int, default=31)
     parser.add_argument("--turns", type=int, default=3)
@@ -199,12 +248,15 @@ def main():
             )
             rows.append(row)
     publish(
-        pd.DataFrame(rows, columns=["where", "fit", "median_s", "times_own", "peak_mb", "objective_share"]),
+        pd.DataFrame(
+            rows, columns=["where", "fit", "median_s", "times_own", "peak_mb", "objective_share"]
+        ),
         "dask_overhead",
         arguments.output,
         title=f"Seconds and memory of a fit with Dask: {n_queries * arguments.partitions * N_DOCUMENTS:,} documents x "
-        f"{N_FEATURES} features in {arguments.partitions} partitions, {arguments.workers} workers of one thread, "
-        f"{arguments.rounds} trees of {arguments.leaves} leaves, {arguments.turns} turns",
+        f"{N_FEATURES} features in {arguments.partitions} partitions, {arguments.workers} workers "
+        f"of one thread, {arguments.rounds} trees of {arguments.leaves} leaves, {arguments.turns} "
+        f"turns",
         seeds=f"0 to {arguments.partitions - 1}, one for each partition",
         packages=[*PACKAGES, "dask"],
     )

@@ -1,21 +1,25 @@
-"""What a boosting round on a Dask cluster computes and communicates, by number of workers, and a model of large ones.
+"""What a boosting round on a Dask cluster computes and communicates, by number of workers, and a
+model of large ones.
 
-python benchmarks/dask_scaling.py [--workers 1 2 4 8] [--documents 20000] [--rounds 10] [--output FOLDER]
+python benchmarks/dask_scaling.py [--workers 1 2 4 8] [--documents 20000] [--rounds 10] [--output
+FOLDER]
 
-Weak scaling: every worker has the same number of documents (136 float32 features, 120 documents a query), and one
-thread. Trees are those of our defaults, 20 leaves that grow by the largest gain, and those of XGBoost's own defaults,
-which grow by levels to depth 6. Workers are processes of this machine, which may have fewer cores than workers, so that
-seconds would say nothing: the table has the CPU time of each worker in a round, and the bytes that it sends and
-receives. Bytes are those that the operating system counts for the connections of the training (TCP_INFO of Linux),
-without those of Dask's own processes. Our part in them is counted where boostrank calls XGBoost's collective. Values
-are medians over rounds, in the mean over workers.
+Weak scaling: every worker has the same number of documents (136 float32 features, 120 documents a
+query), and one thread. Trees are those of our defaults, 20 leaves that grow by the largest gain,
+and those of XGBoost's own defaults, which grow by levels to depth 6. Workers are processes of this
+machine, which may have fewer cores than workers, so that seconds would say nothing: the table has
+the CPU time of each worker in a round, and the bytes that it sends and receives. Bytes are those
+that the operating system counts for the connections of the training (TCP_INFO of Linux), without
+those of Dask's own processes. Our part in them is counted where boostrank calls XGBoost's
+collective. Values are medians over rounds, in the mean over workers.
 
-The model of a round: CPU time for each document x documents / threads + bytes / bandwidth + messages in a row x
-latency. CPU time for each document is measured with one worker, from two numbers of documents. Bytes are those of the
-histograms, features x bins x 16 for each node whose histogram is built. LightGBM's reduce-scatter sends each histogram
-once, in log2(workers) messages, and then as many for the best split; XGBoost's ring allreduce sends the histograms of
-a split, or of a level of the tree that grows by levels, twice, in 2 (workers - 1) messages. The table has the bytes of
-the model beside those measured; `network_latency.py` measures the messages.
+The model of a round: CPU time for each document x documents / threads + bytes / bandwidth +
+messages in a row x latency. CPU time for each document is measured with one worker, from two
+numbers of documents. Bytes are those of the histograms, features x bins x 16 for each node whose
+histogram is built. LightGBM's reduce-scatter sends each histogram once, in log2(workers) messages,
+and then as many for the best split; XGBoost's ring allreduce sends the histograms of a split, or of
+a level of the tree that grows by levels, twice, in 2 (workers - 1) messages. The table has the
+bytes of the model beside those measured; `network_latency.py` measures the messages.
 """
 
 import logging
@@ -44,13 +48,15 @@ RANKERS = {
     "xgboost": br.dask.XGBoostRanker,
     "xgboost by levels": partial(br.dask.XGBoostRanker, **BY_LEVELS),
 }
-#: Trees: histograms that are built for one, how often the workers synchronize, and bins of a feature.
+#: Trees: histograms that are built for one, how often the workers synchronize, and bins of a
+#: feature.
 HISTOGRAMS = {"lightgbm": 20, "xgboost": 20, "xgboost by levels": 32}
 SYNCHRONIZATIONS = {"lightgbm": 20, "xgboost": 20, "xgboost by levels": 6}
 BINS = {"lightgbm": 255, "xgboost": 256, "xgboost by levels": 256}
 #: Bytes of one bin: the sums of gradients and of Hessians in float64.
 BYTES_PER_BIN = 16
-#: The model: Ethernet of 10 Gbit/s, the time that one message takes, threads, workers and documents of each.
+#: The model: Ethernet of 10 Gbit/s, the time that one message takes, threads, workers and documents
+#: of each.
 BYTES_PER_SECOND, SECONDS_PER_MESSAGE, THREADS = 1.25e9, 50e-6, 16
 MODEL_WORKERS, MODEL_DOCUMENTS = (8, 64, 1000), 10**7
 
@@ -94,14 +100,18 @@ class TimedSoftmax(Power):
 
 
 def tcp_bytes(without_ports):
-    """Bytes that this process has sent and received over its open TCP connections, without those with these ports."""
+    """Bytes that this process has sent and received over its open TCP connections, without those
+    with these ports.
+    """
     sent = received = 0
     for name in os.listdir("/proc/self/fd"):
         with suppress(OSError, IndexError):  # closed in the meantime, or no TCP connection
             if not os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
                 continue
             # The copy of the descriptor is closed; the connection stays open.
-            with socket.socket(socket.AF_INET, socket.SOCK_STREAM, fileno=os.dup(int(name))) as connection:
+            with socket.socket(
+                socket.AF_INET, socket.SOCK_STREAM, fileno=os.dup(int(name))
+            ) as connection:
                 ports = {connection.getsockname()[1], connection.getpeername()[1]}
                 info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 136)
             if not ports & without_ports:
@@ -111,7 +121,9 @@ def tcp_bytes(without_ports):
 
 
 def record_allreduces(without_ports, dask_worker):
-    """Let this worker record its state whenever boostrank calls the collective: once a round, and at the start."""
+    """Let this worker record its state whenever boostrank calls the collective: once a round, and
+    at the start.
+    """
     from boostrank.clusters import collective
 
     original = getattr(collective, "_unrecorded", collective._allreduce)
@@ -137,7 +149,9 @@ def dask_ports(client):
     """The ports on which Dask's own processes listen."""
     info = client.scheduler_info(n_workers=-1)
     workers = [(address, worker.get("nanny")) for address, worker in info["workers"].items()]
-    return frozenset(port(address) for pair in [(info["address"], None), *workers] for address in pair)
+    return frozenset(
+        port(address) for pair in [(info["address"], None), *workers] for address in pair
+    )
 
 
 def measure(client, library, data, rounds):
@@ -154,7 +168,9 @@ def measure(client, library, data, rounds):
         start_bytes = sum(record[-1] for record in records[:start])
         rows.append(
             [
-                *map(np.median, (cpu * 1e3, objective * 1e3, sent / 1e3, received / 1e3, wall * 1e3)),
+                *map(
+                    np.median, (cpu * 1e3, objective * 1e3, sent / 1e3, received / 1e3, wall * 1e3)
+                ),
                 payload,
                 start,
                 start_bytes,
@@ -177,7 +193,9 @@ def model_messages(library, n_workers):
 
 
 def model_rows(library, cpu_ns):
-    """Milliseconds of a round with many workers, by the model; `cpu_ns` is the CPU time for each document."""
+    """Milliseconds of a round with many workers, by the model; `cpu_ns` is the CPU time for each
+    document.
+    """
     rows = []
     for n_workers in MODEL_WORKERS:
         cpu = cpu_ns * MODEL_DOCUMENTS / THREADS / 1e6
@@ -186,7 +204,17 @@ def model_rows(library, cpu_ns):
         latency = model_messages(library, n_workers) * SECONDS_PER_MESSAGE * 1e3
         share = (bandwidth + latency) / (cpu + bandwidth + latency)
         rows.append(
-            (library, n_workers, n_workers * MODEL_DOCUMENTS, cpu_ns, cpu, sent / 1e6, bandwidth, latency, share)
+            (
+                library,
+                n_workers,
+                n_workers * MODEL_DOCUMENTS,
+                cpu_ns,
+                cpu,
+                sent / 1e6,
+                bandwidth,
+                latency,
+                share,
+            )
         )
     return rows
 
@@ -214,7 +242,15 @@ def main():
             for library in RANKERS:
                 measured = measure(client, library, data, arguments.rounds)
                 documents = factor * n_queries * N_DOCUMENTS
-                rows.append((library, n_workers, documents, *measured, model_bytes(library, n_workers) / 1e3))
+                rows.append(
+                    (
+                        library,
+                        n_workers,
+                        documents,
+                        *measured,
+                        model_bytes(library, n_workers) / 1e3,
+                    )
+                )
                 print(f"{library}, {n_workers} workers: done", flush=True)
     table = pd.DataFrame(rows, columns=COLUMNS)
     shared = {"seeds": "0 to the number of workers - 1", "packages": [*PACKAGES, "dask"]}
@@ -223,20 +259,30 @@ def main():
         "dask_scaling",
         arguments.output,
         title=f"A boosting round on Dask by number of workers: {N_FEATURES} features, workers of one thread",
-        formats={"cpu_ms": ".1f", "our_bytes": ".0f", "our_calls_at_start": ".0f", "our_bytes_at_start": ".0f"},
+        formats={
+            "cpu_ms": ".1f",
+            "our_bytes": ".0f",
+            "our_calls_at_start": ".0f",
+            "our_bytes_at_start": ".0f",
+        },
         **shared,
     )
     modelled = []
     for library, part in table[table.workers == 1].groupby("library"):
         low, high = part.sort_values("documents_per_worker").iloc[[0, -1]].itertuples()
-        nanoseconds = (high.cpu_ms - low.cpu_ms) * 1e6 / (high.documents_per_worker - low.documents_per_worker)
+        nanoseconds = (
+            (high.cpu_ms - low.cpu_ms)
+            * 1e6
+            / (high.documents_per_worker - low.documents_per_worker)
+        )
         modelled += model_rows(library, nanoseconds)
     publish(
         pd.DataFrame(modelled, columns=MODEL_COLUMNS),
         "dask_scaling_model",
         arguments.output,
         title=f"Model of a boosting round with {MODEL_DOCUMENTS:,} documents and {THREADS} threads on each worker, "
-        f"{BYTES_PER_SECOND * 8 / 1e9:.0f} Gbit/s and {SECONDS_PER_MESSAGE * 1e6:.0f} microseconds for each message",
+        f"{BYTES_PER_SECOND * 8 / 1e9:.0f} Gbit/s and {SECONDS_PER_MESSAGE * 1e6:.0f} "
+        f"microseconds for each message",
         notes=["LightGBM trains on at most 2^31 - 1 documents on all workers together"],
         **shared,
     )

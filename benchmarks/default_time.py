@@ -1,20 +1,25 @@
-"""Processor time of a fit with default parameters, against LambdaMART with the library's default and with more rounds.
+"""Processor time of a fit with default parameters, against LambdaMART with the library's default
+and with more rounds.
 
 python benchmarks/default_time.py --runs FOLDER [--sizes 100000 300000] [--labels noisy clean]
-                                  [--libraries lightgbm xgboost] [--turns 1] [--jobs 1] [--output FOLDER]
+                                  [--libraries lightgbm xgboost] [--turns 1] [--jobs 1] [--output
+                                  FOLDER]
 
-Our default finds its number of rounds by itself, so that time depends on the labels. Data have 136 float32 features and
-queries of 120 documents, as MSLR-WEB30K. With "noisy" labels and 100,000 documents the rankers reach an NDCG@10 of
-about 0.5, as there; with "clean" ones the true quality has 0.95. The rankers are
+Our default finds its number of rounds by itself, so that time depends on the labels. Data have 136
+float32 features and queries of 120 documents, as MSLR-WEB30K. With "noisy" labels and 100,000
+documents the rankers reach an NDCG@10 of about 0.5, as there; with "clean" ones the true quality
+has 0.95. The rankers are
 
 default         the library's LambdaMART with its default parameters
-early stopping  the same with as many rounds as early stopping gives it: the best of up to 3000 on a fifth of the
-                queries, with a patience of 50 rounds. The time is that of a fit on all queries with this number.
+early stopping  the same with as many rounds as early stopping gives it: the best of up to 3000 on a
+fifth of the
+                queries, with a patience of 50 rounds. The time is that of a fit on all queries with
+                this number.
 ours            our ranker with its default parameters
 
-Each fit has one thread. Turns differ in the random state. The table, default_time.csv, has medians over turns, and
-ratios to the first two rankers within a turn. Each fit is a file in FOLDER: after a change of our rankers, delete those
-whose names end with "-ours.json".
+Each fit has one thread. Turns differ in the random state. The table, default_time.csv, has medians
+over turns, and ratios to the first two rankers within a turn. Each fit is a file in FOLDER: after a
+change of our rankers, delete those whose names end with "-ours.json".
 """
 
 import itertools
@@ -46,15 +51,23 @@ CELL = ["library", "labels", "documents"]
 
 @lru_cache(maxsize=1)
 def make_fold(labels, n_documents):
-    """Queries to train on with `n_documents` documents in all, queries to hold out from them, and test queries."""
+    """Queries to train on with `n_documents` documents in all, queries to hold out from them, and
+    test queries.
+    """
     n_train = n_documents // N_DOCUMENTS
-    data = make_interactions(n_train + N_TEST, NOISE[labels], 0, n_documents=N_DOCUMENTS, n_features=N_FEATURES)
-    train, test = (data.take(np.flatnonzero(rows)) for rows in (data.qid < n_train, data.qid >= n_train))
+    data = make_interactions(
+        n_train + N_TEST, NOISE[labels], 0, n_documents=N_DOCUMENTS, n_features=N_FEATURES
+    )
+    train, test = (
+        data.take(np.flatnonzero(rows)) for rows in (data.qid < n_train, data.qid >= n_train)
+    )
     return Fold("synthetic", train=train, validation=None, test=test)
 
 
 def run(library, labels, n_documents, turn, name):
-    """One job: processor seconds of a fit and of a prediction, number of rounds, and NDCG@10 on the test queries."""
+    """One job: processor seconds of a fit and of a prediction, number of rounds, and NDCG@10 on the
+    test queries.
+    """
     fold = make_fold(labels, n_documents)
     parameters = {**RUNNING[library], "random_state": turn}
     make = OURS[library] if name == "ours" else BASELINES[library].make
@@ -62,7 +75,9 @@ def run(library, labels, n_documents, turn, name):
         warnings.simplefilter("ignore")
         if name == "early stopping":
             with_held_out = with_validation(fold, random_state=turn)
-            stopped = fit_with_early_stopping(BASELINES[library], parameters, with_held_out, MAX_ROUNDS, PATIENCE)
+            stopped = fit_with_early_stopping(
+                BASELINES[library], parameters, with_held_out, MAX_ROUNDS, PATIENCE
+            )
             parameters["n_estimators"] = int(stopped.best_iteration_)
         ranker = accept_qid(make(**parameters))
         _, seconds = processor_seconds(library, lambda: ranker.fit(*fold.train))
@@ -85,23 +100,41 @@ def table_of(results):
     seconds = rows.pivot(index=[*CELL, "turn"], columns="ranker", values="fit_s")
     keys = pd.MultiIndex.from_frame(rows[[*CELL, "turn"]])
     for name in RANKERS[:2]:
-        rows[f"times_{name.replace(' ', '_')}"] = rows["fit_s"].to_numpy() / seconds.loc[keys, name].to_numpy()
-    return rows.groupby([*CELL, "ranker"], sort=False).median().reset_index().drop(columns=["turn", "seconds"])
+        rows[f"times_{name.replace(' ', '_')}"] = (
+            rows["fit_s"].to_numpy() / seconds.loc[keys, name].to_numpy()
+        )
+    return (
+        rows.groupby([*CELL, "ranker"], sort=False)
+        .median()
+        .reset_index()
+        .drop(columns=["turn", "seconds"])
+    )
 
 
 def main():
     parser = make_parser(__doc__)
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 300_000], help="numbers of documents")
+    parser.add_argument(
+        "--runs", type=Path, required=True, help="folder for the result of each job"
+    )
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[100_000, 300_000], help="numbers of documents"
+    )
     parser.add_argument("--labels", nargs="+", choices=NOISE, default=list(NOISE))
     parser.add_argument("--libraries", nargs="+", choices=OURS, default=list(OURS))
     parser.add_argument("--turns", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1, help="jobs at the same time, of one thread each")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="jobs at the same time, of one thread each"
+    )
     arguments = parser.parse_args()
-    cells = itertools.product(arguments.sizes, arguments.labels, arguments.libraries, range(arguments.turns), RANKERS)
+    cells = itertools.product(
+        arguments.sizes, arguments.labels, arguments.libraries, range(arguments.turns), RANKERS
+    )
     jobs = {}
     for n_documents, labels, library, turn, name in cells:
-        path = arguments.runs / f"{library}-{labels}-{n_documents}-{turn}-{name.replace(' ', '_')}.json"
+        path = (
+            arguments.runs
+            / f"{library}-{labels}-{n_documents}-{turn}-{name.replace(' ', '_')}.json"
+        )
         jobs[path] = (library, labels, n_documents, turn, name)
     run_jobs(run, jobs, arguments.jobs)
     publish(

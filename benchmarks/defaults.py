@@ -1,17 +1,20 @@
-"""Which loss and which parameters the rankers should have by default: NDCG@10 on held-out training queries.
+"""Which loss and which parameters the rankers should have by default: NDCG@10 on held-out training
+queries.
 
-python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2] [--only CANDIDATES [--table NAME]]
+python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2] [--only CANDIDATES
+[--table NAME]]
 
-DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits` times at random into
-three quarters to train on and one quarter to hold out; test queries are not used. Each candidate is trained with the
-other parameters at their defaults. The table, defaults.csv, has its differences to the LambdaMART of the library (that
-of its own ranker, with default parameters), by data set and in the mean over the real data sets, with standard errors.
-A query that is held out several times counts once, with its mean.
-Queries without a relevant document are left out. "worse" is the number of real data sets on which the difference is
-below minus two standard errors.
+DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits`
+times at random into three quarters to train on and one quarter to hold out; test queries are not
+used. Each candidate is trained with the other parameters at their defaults. The table,
+defaults.csv, has its differences to the LambdaMART of the library (that of its own ranker, with
+default parameters), by data set and in the mean over the real data sets, with standard errors. A
+query that is held out several times counts once, with its mean. Queries without a relevant document
+are left out. "worse" is the number of real data sets on which the difference is below minus two
+standard errors.
 
-To add a candidate, add a row to a table; only what is new is trained. With `--only`, a few candidates are compared on
-many divisions; the table is then defaults_few.csv, or NAME.csv.
+To add a candidate, add a row to a table; only what is new is trained. With `--only`, a few
+candidates are compared on many divisions; the table is then defaults_few.csv, or NAME.csv.
 """
 
 import itertools
@@ -34,7 +37,9 @@ from boostrank.model_selection.estimators import accept_qid
 HELD_OUT = 0.25
 #: Losses that have no name of their own, by their names in the table.
 LOSSES = {
-    "consistent-lambdarank, not divided": br.surrogates.ConsistentLambdaRank(divide_by_distance=False),
+    "consistent-lambdarank, not divided": br.surrogates.ConsistentLambdaRank(
+        divide_by_distance=False
+    ),
     "consistent-lambdarank, power 2, offset 0.1": DividedByPower(power=2, offset=0.1),
     "consistent-lambdarank, power 2, offset 0.01": DividedByPower(power=2),
     "Power(-0.5)": br.surrogates.Power(-0.5, max_step=1),
@@ -94,7 +99,9 @@ def text_of(parameters):
 
 
 def candidates(library):
-    """Name of the objective and parameters of each candidate; the baseline is the first one, and has no objective."""
+    """Name of the objective and parameters of each candidate; the baseline is the first one, and
+    has no objective.
+    """
     found = [(None, {})]
     for row in [*COMMON, *({"objective": name} for name in LOSSES), *OTHERS[library]]:
         parameters = {"objective": "ensemble", **row}
@@ -130,27 +137,52 @@ def jobs_of(arguments):
     """File and arguments of each job."""
     jobs = {}
     for data in arguments.data:
-        for number, split in itertools.product(range(len(read_folds(data))), range(arguments.splits)):
+        for number, split in itertools.product(
+            range(len(read_folds(data))), range(arguments.splits)
+        ):
             for library in OURS:
                 for objective, parameters in candidates(library):
-                    if arguments.only and (library, objective, text_of(parameters)) not in arguments.only:
+                    if (
+                        arguments.only
+                        and (library, objective, text_of(parameters)) not in arguments.only
+                    ):
                         continue
-                    names = (data_name(data), number, split, library, objective, text_of(parameters))
-                    path = arguments.runs / (re.sub(r"[^\w.=-]+", "_", "-".join(map(str, names))) + ".json")
+                    names = (
+                        data_name(data),
+                        number,
+                        split,
+                        library,
+                        objective,
+                        text_of(parameters),
+                    )
+                    path = arguments.runs / (
+                        re.sub(r"[^\w.=-]+", "_", "-".join(map(str, names))) + ".json"
+                    )
                     jobs[path] = (data, number, split, library, objective, parameters)
     return jobs
 
 
 def difference_table(results):
-    """A row for each candidate: its differences to the baseline of its library, by data set and in the mean."""
-    rows = pd.DataFrame(results).explode(["query", "ndcg"]).astype({"ndcg": float}).dropna(subset="ndcg")
-    by_query = rows.groupby(["library", "objective", "parameters", "data", "query"], sort=False)["ndcg"].mean()
+    """A row for each candidate: its differences to the baseline of its library, by data set and in
+    the mean.
+    """
+    rows = (
+        pd.DataFrame(results)
+        .explode(["query", "ndcg"])
+        .astype({"ndcg": float})
+        .dropna(subset="ndcg")
+    )
+    by_query = rows.groupby(["library", "objective", "parameters", "data", "query"], sort=False)[
+        "ndcg"
+    ].mean()
     # A query has a row, and a candidate a column.
     values = by_query.unstack(["objective", "parameters"])
     tables = []
     for library, of_library in values.groupby("library", sort=False):
         of_library = of_library.dropna(axis="columns", how="all")
-        differences = of_library.sub(of_library["LambdaMART", ""], axis=0).drop(columns="LambdaMART", level=0)
+        differences = of_library.sub(of_library["LambdaMART", ""], axis=0).drop(
+            columns="LambdaMART", level=0
+        )
         by_set = differences.groupby("data", sort=False)
         means, errors = by_set.mean().T, by_set.sem().T
         real = [name for name in means if name != SYNTHETIC]
@@ -165,21 +197,39 @@ def difference_table(results):
 
 
 def chosen(text):
-    """The candidates that are asked for: library, name of the objective or None, and parameters as text."""
+    """The candidates that are asked for: library, name of the objective or None, and parameters as
+    text.
+    """
     parts = [[part.strip() for part in candidate.split(":")] for candidate in text.split(";")]
-    return [(library, None if objective == "LambdaMART" else objective, rest) for library, objective, rest in parts]
+    return [
+        (library, None if objective == "LambdaMART" else objective, rest)
+        for library, objective, rest in parts
+    ]
 
 
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("data", nargs="+", help="as for quality.py")
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
-    parser.add_argument("--splits", type=int, default=1, help="number of divisions of the training queries of a fold")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
     parser.add_argument(
-        "--only", type=chosen, help='such as "xgboost:LambdaMART:; xgboost:softmax:reg_lambda=1.0", with the baseline'
+        "--runs", type=Path, required=True, help="folder for the result of each job"
     )
-    parser.add_argument("--table", help="name of the table; by default defaults, or defaults_few with --only")
+    parser.add_argument(
+        "--splits",
+        type=int,
+        default=1,
+        help="number of divisions of the training queries of a fold",
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each"
+    )
+    parser.add_argument(
+        "--only",
+        type=chosen,
+        help='such as "xgboost:LambdaMART:; xgboost:softmax:reg_lambda=1.0", with the baseline',
+    )
+    parser.add_argument(
+        "--table", help="name of the table; by default defaults, or defaults_few with --only"
+    )
     arguments = parser.parse_args()
     run_jobs(run, jobs_of(arguments), arguments.jobs)
     table = difference_table(read_results(arguments.runs))
@@ -190,7 +240,10 @@ def main():
         arguments.output,
         title="Differences of NDCG@10 to the LambdaMART of the library on held-out training queries",
         seeds=", ".join(map(str, range(arguments.splits))),
-        formats={**dict.fromkeys(differences, "+.4f"), **{f"{name}_se": ".4f" for name in differences}},
+        formats={
+            **dict.fromkeys(differences, "+.4f"),
+            **{f"{name}_se": ".4f" for name in differences},
+        },
     )
 
 

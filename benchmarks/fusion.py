@@ -1,11 +1,13 @@
-"""Fusion of 18 retrieval runs of DBpedia-Entity: rules, weights that are learned from judged queries, and a ranker.
+"""Fusion of 18 retrieval runs of DBpedia-Entity: rules, weights that are learned from judged
+queries, and a ranker.
 
 python benchmarks/fusion.py --data FOLDER [--output FOLDER]
 
-FOLDER is that of the data sets of quality.py. The features 1, 3, ..., 35 of DBENT are the scores of 18 runs, -1 where a
-run missed a document; they are read as runs. Five folds of queries: weights and the ranker, which has the same 18
-features, learn from four. NDCG@10 of the fifth fold, over all judged documents that some run found; p-values are those
-of a randomization test over queries against "rrf", corrected by Holm's method.
+FOLDER is that of the data sets of quality.py. The features 1, 3, ..., 35 of DBENT are the scores of
+18 runs, -1 where a run missed a document; they are read as runs. Five folds of queries: weights and
+the ranker, which has the same 18 features, learn from four. NDCG@10 of the fifth fold, over all
+judged documents that some run found; p-values are those of a randomization test over queries
+against "rrf", corrected by Holm's method.
 """
 
 from pathlib import Path
@@ -28,7 +30,11 @@ def as_runs(X, qid):
         scores = X[:, 2 * number]
         found = scores != -1
         runs[f"run {number}"] = pd.DataFrame(
-            {"query_id": qid[found].astype(str), "doc_id": documents[found].astype(str), "score": scores[found]}
+            {
+                "query_id": qid[found].astype(str),
+                "doc_id": documents[found].astype(str),
+                "score": scores[found],
+            }
         )
     return runs
 
@@ -47,7 +53,9 @@ def scores_of(run, qid):
 
 
 def fused(runs, train, qrels):
-    """The fused runs of one fold, by method; `train` and `qrels` are runs and judgments of the other folds."""
+    """The fused runs of one fold, by method; `train` and `qrels` are runs and judgments of the
+    other folds.
+    """
     methods = {"rrf": br.fuse(runs)}
     for normalize in ("min_max", "z_score", "rank"):
         methods[f"combsum, {normalize}"] = br.fuse(runs, "combsum", normalize=normalize)
@@ -55,7 +63,9 @@ def fused(runs, train, qrels):
     for method, normalize in (("rrf", "none"), ("combsum", "min_max"), ("combsum", "rank")):
         weights = br.fusion_weights(qrels, train, method, normalize=normalize)
         name = method if method == "rrf" else f"{method}, {normalize}"
-        methods[f"{name}, learned weights"] = br.fuse(runs, method, normalize=normalize, weights=weights)
+        methods[f"{name}, learned weights"] = br.fuse(
+            runs, method, normalize=normalize, weights=weights
+        )
     return methods
 
 
@@ -68,19 +78,32 @@ def main():
     runs = as_runs(X, qid)
     scores = {}
     for train, test in br.QueryKFold(5, shuffle=True, random_state=SEED).split(X, y, groups=qid):
-        qrels = pd.DataFrame({"query_id": qid[train].astype(str), "doc_id": train.astype(str), "relevance": y[train]})
+        qrels = pd.DataFrame(
+            {"query_id": qid[train].astype(str), "doc_id": train.astype(str), "relevance": y[train]}
+        )
         of_train = of_queries(runs, qid[train])
         for name, run in fused(of_queries(runs, qid[test]), of_train, qrels).items():
             scores.setdefault(name, np.zeros(len(y)))[test] = scores_of(run, qid)[test]
         best = max(
-            runs, key=lambda name: br.evaluate_run(qrels, of_train[name], "nDCG@10", queries="common")["nDCG@10"]
+            runs,
+            key=lambda name: br.evaluate_run(qrels, of_train[name], "nDCG@10", queries="common")[
+                "nDCG@10"
+            ],
         )
-        scores.setdefault("best run of the training queries", np.zeros(len(y)))[test] = scores_of(runs[best], qid)[test]
+        scores.setdefault("best run of the training queries", np.zeros(len(y)))[test] = scores_of(
+            runs[best], qid
+        )[test]
         ranker = br.LightGBMRanker(random_state=SEED).fit(X[train][:, ::2], y[train], qid[train])
-        scores.setdefault("LightGBMRanker", np.zeros(len(y)))[test] = ranker.predict(X[test][:, ::2])
+        scores.setdefault("LightGBMRanker", np.zeros(len(y)))[test] = ranker.predict(
+            X[test][:, ::2]
+        )
     values = {name: br.ndcg_score(y, s, qid, k=10, per_query=True) for name, s in scores.items()}
     baseline = values["rrf"]
-    tests = {name: br.permutation_test(v, baseline, random_state=SEED) for name, v in values.items() if name != "rrf"}
+    tests = {
+        name: br.permutation_test(v, baseline, random_state=SEED)
+        for name, v in values.items()
+        if name != "rrf"
+    }
     p_holm = dict(zip(tests, holm([test.p_value for test in tests.values()]), strict=True))
     rows = [
         {
@@ -92,7 +115,13 @@ def main():
         for name, v in values.items()
     ]
     table = pd.DataFrame(rows).sort_values("ndcg", ascending=False, kind="stable")
-    publish(table, "fusion", arguments.output, title=f"NDCG@10 of {len(baseline)} queries by fusion", seeds=str(SEED))
+    publish(
+        table,
+        "fusion",
+        arguments.output,
+        title=f"NDCG@10 of {len(baseline)} queries by fusion",
+        seeds=str(SEED),
+    )
 
 
 if __name__ == "__main__":

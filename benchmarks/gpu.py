@@ -1,17 +1,20 @@
-"""Rounds of XGBoost on a GPU with our losses against rank:ndcg there, and the models of both ways of computing a loss.
+"""Rounds of XGBoost on a GPU with our losses against rank:ndcg there, and the models of both ways
+of computing a loss.
 
-python benchmarks/gpu.py [--documents 1000000 10000000 50000000] [--features 136] [--rounds 20] [--device cuda]
+python benchmarks/gpu.py [--documents 1000000 10000000 50000000] [--features 136] [--rounds 20]
+[--device cuda]
 
-It needs one NVIDIA GPU and CuPy: pip install 'cupy-cuda12x[ctk]'. It runs too with ``--device cpu --documents 20000``.
+It needs one NVIDIA GPU and CuPy: pip install 'cupy-cuda12x[ctk]'. It runs too with ``--device cpu
+--documents 20000``.
 
-Rounds: a callback takes the time between rounds. The table has the median over turns and rounds, the first two left
-out. The objective is computed by XGBoost (rank:ndcg), by CuPy on the GPU, or by the CPU, as without CuPy. Gradients are
-then copied to the GPU in every round. The trees are those of our defaults, which draw queries and features, or those of
-rank:ndcg, which do not.
+Rounds: a callback takes the time between rounds. The table has the median over turns and rounds,
+the first two left out. The objective is computed by XGBoost (rank:ndcg), by CuPy on the GPU, or by
+the CPU, as without CuPy. Gradients are then copied to the GPU in every round. The trees are those
+of our defaults, which draw queries and features, or those of rank:ndcg, which do not.
 
-Models: NDCG@10 after all rounds with the least number of documents, of trees grown on the CPU, and of trees grown on
-the GPU with the loss computed by the CPU and by CuPy. `largest_difference` is the largest one of two scores of a
-document between the last two.
+Models: NDCG@10 after all rounds with the least number of documents, of trees grown on the CPU, and
+of trees grown on the GPU with the loss computed by the CPU and by CuPy. `largest_difference` is the
+largest one of two scores of a document between the last two.
 """
 
 import sys
@@ -27,11 +30,20 @@ from workloads import EQUAL_TREES, N_DOCUMENTS, N_FEATURES, ragged_sizes
 import boostrank as br
 from boostrank.surrogates import get_surrogate
 
-NATIVE, SURROGATES = "rank:ndcg", ("ensemble", "consistent-lambdarank", "softmax", "power", "logistic")
+NATIVE, SURROGATES = (
+    "rank:ndcg",
+    ("ensemble", "consistent-lambdarank", "softmax", "power", "logistic"),
+)
 #: Parameters of the trees, by their name in the table.
 TREES = {
     "default": {},
-    NATIVE: {"learning_rate": 0.3, "reg_lambda": 1.0, "colsample_bytree": 1.0, "max_depth": 6, **EQUAL_TREES},
+    NATIVE: {
+        "learning_rate": 0.3,
+        "reg_lambda": 1.0,
+        "colsample_bytree": 1.0,
+        "max_depth": 6,
+        **EQUAL_TREES,
+    },
 }
 N_WARM_UP = 2
 
@@ -62,7 +74,9 @@ def without_cupy():
 
 
 def make_data(n_documents, n_features):
-    """Features of 8 bits, labels 0 to 4 and query ids: 50 million documents with 136 features take 7 GB."""
+    """Features of 8 bits, labels 0 to 4 and query ids: 50 million documents with 136 features take
+    7 GB.
+    """
     random = np.random.default_rng(0)
     sizes = ragged_sizes(max(1, n_documents // N_DOCUMENTS), N_DOCUMENTS, random)
     X = random.integers(0, 256, (sizes.sum(), n_features), dtype=np.uint8)
@@ -96,7 +110,12 @@ def round_table(data, objectives, arguments):
     """Milliseconds of a round of each objective, and its ratio to that of rank:ndcg."""
     device = arguments.device
     calls = [(NATIVE, NATIVE, "XGBoost")]
-    calls += [(objective, trees, way) for objective in objectives for trees in TREES for way in ways(objective, device)]
+    calls += [
+        (objective, trees, way)
+        for objective in objectives
+        for trees in TREES
+        for way in ways(objective, device)
+    ]
     seconds = {call: [] for call in calls}
     for turn in range(arguments.turns):
         for call in calls if turn % 2 == 0 else reversed(calls):
@@ -114,18 +133,28 @@ def model_table(data, objectives, arguments):
     for objective in objectives:
         rankers = {"cpu": fit(data, objective, "default", "CPU", "cpu", arguments.rounds)[0]}
         for way in ways(objective, arguments.device):
-            rankers[way] = fit(data, objective, "default", way, arguments.device, arguments.rounds)[0]
+            rankers[way] = fit(data, objective, "default", way, arguments.device, arguments.rounds)[
+                0
+            ]
         scores = {name: ranker.predict(data[0]) for name, ranker in rankers.items()}
-        ndcg = {f"ndcg_{name}": br.ndcg_score(data[1], s, data[2], k=10) for name, s in scores.items()}
+        ndcg = {
+            f"ndcg_{name}": br.ndcg_score(data[1], s, data[2], k=10) for name, s in scores.items()
+        }
         difference = np.abs(scores["CuPy"] - scores["CPU"]).max() if "CuPy" in scores else np.nan
         rows.append({"objective": objective, **ndcg, "largest_difference": difference})
-    names = {"ndcg_cpu": "ndcg_trees_on_cpu", "ndcg_CPU": "ndcg_loss_on_cpu", "ndcg_CuPy": "ndcg_loss_on_gpu"}
+    names = {
+        "ndcg_cpu": "ndcg_trees_on_cpu",
+        "ndcg_CPU": "ndcg_loss_on_cpu",
+        "ndcg_CuPy": "ndcg_loss_on_gpu",
+    }
     return pd.DataFrame(rows).rename(columns=names)
 
 
 def main():
     parser = make_parser(__doc__)
-    parser.add_argument("--documents", type=int, nargs="+", default=[1_000_000, 10_000_000, 50_000_000])
+    parser.add_argument(
+        "--documents", type=int, nargs="+", default=[1_000_000, 10_000_000, 50_000_000]
+    )
     parser.add_argument("--features", type=int, default=N_FEATURES)
     parser.add_argument("--objectives", nargs="+", default=SURROGATES)
     parser.add_argument("--rounds", type=int, default=20)
@@ -143,12 +172,16 @@ def main():
         name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode()
         device = f"{name}, CuPy {cupy.__version__}"
     tables, smallest = [], min(arguments.documents)
-    notes = [f"device: {device}; {arguments.features} features, {arguments.rounds} rounds, {arguments.turns} turns"]
+    notes = [
+        f"device: {device}; {arguments.features} features, {arguments.rounds} rounds, "
+        f"{arguments.turns} turns"
+    ]
     settings = {"seeds": "0", "notes": notes, "packages": packages}
     for n_documents in sorted(arguments.documents):
         data = make_data(n_documents, arguments.features)
         tables.append(round_table(data, arguments.objectives, arguments))
-        # Published after each number of documents, because a larger one may not fit into the memory.
+        # Published after each number of documents, because a larger one may not fit into the
+        # memory.
         publish(
             pd.concat(tables),
             "gpu_rounds",

@@ -2,10 +2,11 @@
 
 python benchmarks/interval_coverage.py --data FOLDER [--samples 2000] [--output FOLDER]
 
-FOLDER is that of the data sets of quality.py. The population is the 467 queries of DBENT with the differences of two of
-its runs in NDCG@10 and in the reciprocal rank. Queries are drawn from it with replacement. The interval of each sample
-is that of `boostrank.significance.confidence_interval`, by Student's t, or ends at the 2.5% and 97.5% quantiles of the
-means of 2,000 resamples, as that of the percentile bootstrap.
+FOLDER is that of the data sets of quality.py. The population is the 467 queries of DBENT with the
+differences of two of its runs in NDCG@10 and in the reciprocal rank. Queries are drawn from it with
+replacement. The interval of each sample is that of `boostrank.significance.confidence_interval`, by
+Student's t, or ends at the 2.5% and 97.5% quantiles of the means of 2,000 resamples, as that of the
+percentile bootstrap.
 """
 
 from pathlib import Path
@@ -29,7 +30,9 @@ def bootstrap(values):
 
 
 def coverage(values, size, samples, interval):
-    """The share of samples whose interval contains the mean of all values, and the mean width of the intervals."""
+    """The share of samples whose interval contains the mean of all values, and the mean width of
+    the intervals.
+    """
     rows = np.random.default_rng(SEED).integers(0, len(values), (samples, size))
     low, high = np.transpose([interval(values[drawn]) for drawn in rows])
     return np.mean((low <= values.mean()) & (values.mean() <= high)), np.mean(high - low)
@@ -44,7 +47,10 @@ def main():
     X = np.asarray(X)
     rows = []
     for measure in ("ndcg@10", "mrr"):
-        first, second = (br.evaluate(y, X[:, run], qid, measure, per_query=True)[measure].to_numpy() for run in RUNS)
+        first, second = (
+            br.evaluate(y, X[:, run], qid, measure, per_query=True)[measure].to_numpy()
+            for run in RUNS
+        )
         for size in SIZES:
             row = {"measure": measure, "queries": size}
             for interval in (student, bootstrap):

@@ -1,24 +1,34 @@
-"""Jobs that run at the same time, each of which writes one JSON file: an interrupted run continues where it stopped."""
+"""Jobs that run at the same time, each of which writes one JSON file: an interrupted run continues
+where it stopped.
+"""
 
 import json
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from threadpoolctl import threadpool_limits
 
 
 def run_jobs(function, jobs, n_jobs):
     """Call a function for each job whose file does not exist yet, and write its results.
 
-    A progress bar is shown on a terminal, and a line for each job elsewhere. A job that fails is reported, and the
-    others go on.
+    A progress bar is shown on a terminal, and a line for each job elsewhere. A job that fails is
+    reported, and the others go on.
 
     Parameters
     ----------
     function : callable
-        Function of the arguments of a job that returns a dict for JSON; the processor seconds that it took are added.
+        Function of the arguments of a job that returns a dict for JSON; the processor seconds that
+        it took are added.
     jobs : dict of Path to tuple
         The file and the arguments of each job.
     n_jobs : int
@@ -32,14 +42,25 @@ def run_jobs(function, jobs, n_jobs):
     missing = {path: arguments for path, arguments in jobs.items() if not path.exists()}
     for folder in {path.parent for path in missing}:
         folder.mkdir(parents=True, exist_ok=True)
-    columns = (TextColumn("{task.description:<40}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description:<40}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     progress = Progress(*columns, TextColumn("left"), TimeRemainingColumn())
     progress.disable = not progress.console.is_terminal
     n_done = n_failed = 0
-    # Threads of numerical libraries that wait for each other's work would slow down the jobs beside them.
-    with progress, ProcessPoolExecutor(n_jobs, initializer=threadpool_limits, initargs=(1,)) as pool:
+    # Threads of numerical libraries that wait for each other's work would slow down the jobs beside
+    # them.
+    with (
+        progress,
+        ProcessPoolExecutor(n_jobs, initializer=threadpool_limits, initargs=(1,)) as pool,
+    ):
         bar = progress.add_task("", total=len(missing))
-        running = {pool.submit(_timed, function, arguments): path for path, arguments in missing.items()}
+        running = {
+            pool.submit(_timed, function, arguments): path for path, arguments in missing.items()
+        }
         for job in as_completed(running):
             path, n_done = running[job], n_done + 1
             try:
@@ -51,10 +72,14 @@ def run_jobs(function, jobs, n_jobs):
             else:
                 _write(path, result)
                 if progress.disable:
-                    print(f"{n_done}/{len(missing)} {path.stem} {result['seconds']:.1f} s", flush=True)
+                    print(
+                        f"{n_done}/{len(missing)} {path.stem} {result['seconds']:.1f} s", flush=True
+                    )
             progress.update(bar, advance=1, description=path.stem)
     if n_failed:
-        raise SystemExit(f"{n_failed} of {len(missing)} jobs failed; the same command runs them again")
+        raise SystemExit(
+            f"{n_failed} of {len(missing)} jobs failed; the same command runs them again"
+        )
 
 
 def _timed(function, arguments):

@@ -4,10 +4,11 @@ python benchmarks/letor_loading.py                          # a generated dense 
 python benchmarks/letor_loading.py train.txt rank.train     # files of yours
 python benchmarks/letor_loading.py --megabytes 200 --digits 17 [--output FOLDER]
 
-All loaders read the same file, in turns in one process; a ratio is taken within a turn. scikit-learn returns arrays as
-`read_letor` does, and the script first checks that both read the same. The loaders of LightGBM and XGBoost return their
-own data sets (those of LightGBM with bins). They are therefore compared with `read_letor` followed by making the data
-set of the arrays. LightGBM does not read query ids in lines: it gets a copy without them, and the sizes of the queries
+All loaders read the same file, in turns in one process; a ratio is taken within a turn.
+scikit-learn returns arrays as `read_letor` does, and the script first checks that both read the
+same. The loaders of LightGBM and XGBoost return their own data sets (those of LightGBM with bins).
+They are therefore compared with `read_letor` followed by making the data set of the arrays.
+LightGBM does not read query ids in lines: it gets a copy without them, and the sizes of the queries
 in a file beside it. All but scikit-learn use OMP_NUM_THREADS threads.
 """
 
@@ -31,7 +32,9 @@ MIN_TURNS = 5
 
 
 def generate(path, megabytes, n_features, share, digits):
-    """Write about so many megabytes of rows that list a share of the features each, with so many digits."""
+    """Write about so many megabytes of rows that list a share of the features each, with so many
+    digits.
+    """
     random = np.random.default_rng(0)
     left, qid = megabytes * 1_000_000, 0
     with path.open("w") as file:
@@ -49,7 +52,9 @@ def read_with_scikit_learn(path, with_qid):
 
 
 def write_without_qid(path, folder):
-    """Write the file as LightGBM reads it: lines without query id, and the sizes of queries in a file beside it."""
+    """Write the file as LightGBM reads it: lines without query id, and the sizes of queries in a
+    file beside it.
+    """
     lines = [line.partition("#")[0].split() for line in path.read_text().splitlines()]
     copy = Path(folder, "without_qid.txt")
     copy.write_text("".join(f"{label} {' '.join(rest)}\n" for label, _, *rest in lines))
@@ -60,7 +65,9 @@ def write_without_qid(path, folder):
 
 def lightgbm_data(data, **arrays):
     """LightGBM's data set of arrays or of a file."""
-    return lgb.Dataset(data, params={"verbosity": -1, "num_threads": n_threads()}, **arrays).construct()
+    return lgb.Dataset(
+        data, params={"verbosity": -1, "num_threads": n_threads()}, **arrays
+    ).construct()
 
 
 def xgboost_data(data, **arrays):
@@ -76,7 +83,9 @@ def read_and_convert(path, make):
 
 
 def comparisons(path, copy):
-    """Lists of loaders by name; the first of each list is the one that the others are compared with."""
+    """Lists of loaders by name; the first of each list is the one that the others are compared
+    with.
+    """
     with_qid = copy is not None
     arrays = {
         "read_letor": lambda: read_letor(path),
@@ -90,7 +99,9 @@ def comparisons(path, copy):
     }
     to_xgboost = {
         "read_letor, then xgboost.DMatrix": lambda: read_and_convert(path, xgboost_data),
-        "xgboost.DMatrix of the file": lambda: xgboost_data(f"{path}?format=libsvm&indexing_mode=1"),
+        "xgboost.DMatrix of the file": lambda: xgboost_data(
+            f"{path}?format=libsvm&indexing_mode=1"
+        ),
     }
     return [arrays, to_lightgbm, to_xgboost]
 
@@ -120,17 +131,34 @@ def compare(path, name, turns):
             ratios = seconds.div(seconds[unit], axis=0)
             for loader in loaders:
                 median, ratio = seconds[loader].median(), ratios[loader]
-                rows.append((name, loader, megabytes / median, ratio.median(), ratio.min(), ratio.max(), megabytes))
+                rows.append(
+                    (
+                        name,
+                        loader,
+                        megabytes / median,
+                        ratio.median(),
+                        ratio.min(),
+                        ratio.max(),
+                        megabytes,
+                    )
+                )
     return rows
 
 
 def main():
     parser = make_parser(__doc__)
     parser.add_argument(
-        "files", nargs="*", type=Path, help="files to read; without any, a dense and a sparse are generated"
+        "files",
+        nargs="*",
+        type=Path,
+        help="files to read; without any, a dense and a sparse are generated",
     )
-    parser.add_argument("--megabytes", type=float, default=20, help="size of each generated file (default 20)")
-    parser.add_argument("--digits", type=int, default=6, help="decimals of generated values (default 6)")
+    parser.add_argument(
+        "--megabytes", type=float, default=20, help="size of each generated file (default 20)"
+    )
+    parser.add_argument(
+        "--digits", type=int, default=6, help="decimals of generated values (default 6)"
+    )
     parser.add_argument("--turns", type=int, default=9, help="turns a file, at least 5 (default 9)")
     arguments = parser.parse_args()
     if arguments.turns < MIN_TURNS:
@@ -145,7 +173,15 @@ def main():
                 path = Path(folder, f"{name}.txt")
                 generate(path, arguments.megabytes, n_features, share, arguments.digits)
                 rows += compare(path, f"generated, {name}", arguments.turns)
-    columns = ["file", "loader", "mb_per_s", "times_boostrank", "lowest_ratio", "highest_ratio", "file_mb"]
+    columns = [
+        "file",
+        "loader",
+        "mb_per_s",
+        "times_boostrank",
+        "lowest_ratio",
+        "highest_ratio",
+        "file_mb",
+    ]
     publish(
         pd.DataFrame(rows, columns=columns),
         "letor_loading",

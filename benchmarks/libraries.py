@@ -1,8 +1,9 @@
-"""Measures as other libraries compute them, by their public functions, under the names of :func:`boostrank.reconcile`.
+"""Measures as other libraries compute them, by their public functions, under the names of
+:func:`boostrank.reconcile`.
 
-Every function takes the name of the metric in that library, then labels, scores and sorted query ids, and returns the
-library's mean. A library that has no function of labels and scores gets the scores as the initial scores of a model
-without trees.
+Every function takes the name of the metric in that library, then labels, scores and sorted query
+ids, and returns the library's mean. A library that has no function of labels and scores gets the
+scores as the initial scores of a model without trees.
 """
 
 import re
@@ -15,7 +16,9 @@ OTHERS = ("catboost", "ir-measures", "pytrec-eval-terrier", "ranx")
 
 
 def scikit_learn(metric, y, scores, qid, weights=None):
-    """A loop over queries; a query of one document, for which `ndcg_score` raises, gets an irrelevant last document."""
+    """A loop over queries; a query of one document, for which `ndcg_score` raises, gets an
+    irrelevant last document.
+    """
     import sklearn.metrics
 
     name, _, k = metric.rstrip(")").partition("(k=")
@@ -65,12 +68,18 @@ def catboost(metric, y, scores, qid, weights=None):
     """CatBoost's function eval_metric."""
     from catboost.utils import eval_metric
 
-    per_document = None if weights is None else np.repeat(weights, np.unique(qid, return_counts=True)[1])
-    return eval_metric(y, scores, metric, group_id=qid, group_weight=per_document, thread_count=1)[0]
+    per_document = (
+        None if weights is None else np.repeat(weights, np.unique(qid, return_counts=True)[1])
+    )
+    return eval_metric(y, scores, metric, group_id=qid, group_weight=per_document, thread_count=1)[
+        0
+    ]
 
 
 def by_query(values, qid, digits=0, prefix="q"):
-    """Python numbers in dictionaries, by query and then by row, whose number gets leading zeros up to `digits`."""
+    """Python numbers in dictionaries, by query and then by row, whose number gets leading zeros up
+    to `digits`.
+    """
     nested = {}
     for row, (query, value) in enumerate(zip(qid.tolist(), values.tolist(), strict=True)):
         nested.setdefault(f"{prefix}{query:0{digits}}", {})[f"{row:0{digits}}"] = value
@@ -102,10 +111,12 @@ def ranx_of_run(metric, qrels, run):
 def ranx(metric, y, scores, qid):
     """Measures of ranx.
 
-    It compiles its functions for each type of the values and for each length of the names, so these are always the
-    same.
+    It compiles its functions for each type of the values and for each length of the names, so these
+    are always the same.
     """
-    return ranx_of_run(metric, *(by_query(values.astype(float), qid, digits=8) for values in (y, scores)))
+    return ranx_of_run(
+        metric, *(by_query(values.astype(float), qid, digits=8) for values in (y, scores))
+    )
 
 
 def ir_measures_of_run(metric, qrels, run):
@@ -131,4 +142,8 @@ CALLS = {
     "ir_measures": ir_measures,
 }
 # Those that take judgments and a run: relevance and score by document by query.
-CALLS_OF_RUNS = {"pytrec_eval": pytrec_eval_of_run, "ranx": ranx_of_run, "ir_measures": ir_measures_of_run}
+CALLS_OF_RUNS = {
+    "pytrec_eval": pytrec_eval_of_run,
+    "ranx": ranx_of_run,
+    "ir_measures": ir_measures_of_run,
+}

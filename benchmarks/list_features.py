@@ -2,11 +2,11 @@
 
 python benchmarks/list_features.py [--documents 100000] [--turns 5] [--output FOLDER]
 
-list_features.csv has nanoseconds a value of each kind, with the compiled library and with NumPy, on one thread, for
-columns of random numbers in lists of several lengths. list_features_fit.csv has the time of a fit of 100 rounds with
-`query_features`, against that of the same fit without, and the peak memory of fits of this number of documents and of
-five times as many: 136 float32 features, queries of 120 documents, one thread. Fits take turns; each peak is that of a
-process of its own.
+list_features.csv has nanoseconds a value of each kind, with the compiled library and with NumPy, on
+one thread, for columns of random numbers in lists of several lengths. list_features_fit.csv has the
+time of a fit of 100 rounds with `query_features`, against that of the same fit without, and the
+peak memory of fits of this number of documents and of five times as many: 136 float32 features,
+queries of 120 documents, one thread. Fits take turns; each peak is that of a process of its own.
 """
 
 import time
@@ -27,7 +27,12 @@ from boostrank.queries.threads import use_threads
 LENGTHS, N_COLUMNS, N_VALUES, N_ROUNDS = (10, 40, 120, 1000), 50, 2_000_000, 100
 #: Peaks are those of this many times the documents too.
 LARGER = 5
-KINDS = {"none": None, "rank": ["rank"], "standardize": ["standardize"], "both": ["standardize", "rank"]}
+KINDS = {
+    "none": None,
+    "rank": ["rank"],
+    "standardize": ["standardize"],
+    "both": ["standardize", "rank"],
+}
 PEAK = """
 import numpy as np
 from quality_methods import OURS
@@ -58,7 +63,9 @@ def speed(turns):
                     "NumPy": partial(list_features._compute, columns, features, queries),
                 }
                 with use_threads(1):
-                    seconds = seconds_in_turns(calls, turns, warm_up=True, clock=time.process_time).median()
+                    seconds = seconds_in_turns(
+                        calls, turns, warm_up=True, clock=time.process_time
+                    ).median()
                 values = {f"ns_{name}": 1e9 * seconds[name] / columns.size for name in calls}
                 rows.append({"kind": kind, "length": length, "dtype": dtype, **values})
     return pd.DataFrame(rows)
@@ -74,8 +81,13 @@ def fits(documents, turns):
             for name, kinds in KINDS.items()
         }
         calls = {key: partial(ranker.fit, X, y, qid) for key, ranker in rankers.items()}
-        times |= median_ratios(seconds_in_turns(calls, turns, clock=time.process_time), (library, "none")).to_dict()
-    columns = {"times_none": times, **{f"peak_at_{n}": peaks(n) for n in (documents, LARGER * documents)}}
+        times |= median_ratios(
+            seconds_in_turns(calls, turns, clock=time.process_time), (library, "none")
+        ).to_dict()
+    columns = {
+        "times_none": times,
+        **{f"peak_at_{n}": peaks(n) for n in (documents, LARGER * documents)},
+    }
     return pd.DataFrame(columns).rename_axis(["library", "query_features"]).reset_index()
 
 
@@ -85,7 +97,9 @@ def peaks(documents):
         for name, values in make_queries(documents)._asdict().items():
             np.save(f"{folder}/{name}.npy", values)
         return {
-            (library, name): run_in_fresh_process(PEAK.format(folder=folder, library=library, kinds=kinds))[0]
+            (library, name): run_in_fresh_process(
+                PEAK.format(folder=folder, library=library, kinds=kinds)
+            )[0]
             for library in OURS
             for name, kinds in KINDS.items()
         }
@@ -110,7 +124,9 @@ def main():
         title="Processor time of a fit with features of lists, relative to one without, and peaks of the memory of "
         "fits of these numbers of documents beyond X, relative to that of X",
         seeds="0",
-        formats={f"peak_at_{n}": ".2f" for n in (arguments.documents, LARGER * arguments.documents)},
+        formats={
+            f"peak_at_{n}": ".2f" for n in (arguments.documents, LARGER * arguments.documents)
+        },
     )
 
 

@@ -1,18 +1,21 @@
-"""Kinds of features of lists, and whether left-out queries can choose between them: on training queries.
+"""Kinds of features of lists, and whether left-out queries can choose between them: on training
+queries.
 
 python benchmarks/list_kinds.py DATA ... --runs FOLDER [--splits 2] [--libraries lightgbm xgboost]
     [--settings none both ...] [--jobs 2] [--output FOLDER]
 
-DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits` times at random into
-three quarters to train on and one quarter to hold out; test queries are not used. Columns of each kind are added to
-those of X, without columns that repeat others, and a ranker is trained with its defaults. Trees draw as many
-features as from X alone, or (in the rows "all features") the same share of all. Held-out lists are cut as in
-cut_lists.py. The table, list_kinds.csv, has differences of NDCG@10 to the ranker without features of lists on the same
-lists, as means over the data sets, with standard errors over queries, and the least one of a data set. A query that is
-held out several times counts once, with its mean.
+DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits`
+times at random into three quarters to train on and one quarter to hold out; test queries are not
+used. Columns of each kind are added to those of X, without columns that repeat others, and a ranker
+is trained with its defaults. Trees draw as many features as from X alone, or (in the rows "all
+features") the same share of all. Held-out lists are cut as in cut_lists.py. The table,
+list_kinds.csv, has differences of NDCG@10 to the ranker without features of lists on the same
+lists, as means over the data sets, with standard errors over queries, and the least one of a data
+set. A query that is held out several times counts once, with its mean.
 
-The row "chosen by left-out queries" takes, in each training, that of the rankers without features of lists and with
-"standardize", "rank" or both of them whose loss on the queries that rounds left out fell most.
+The row "chosen by left-out queries" takes, in each training, that of the rankers without features
+of lists and with "standardize", "rank" or both of them whose loss on the queries that rounds left
+out fell most.
 """
 
 import itertools
@@ -63,7 +66,9 @@ def quartile_range(values):
     return np.where(distance > 0, distance, np.std(values, axis=0))
 
 
-deviation, middle, least, most = (partial(function, axis=0) for function in (np.std, np.median, np.min, np.max))
+deviation, middle, least, most = (
+    partial(function, axis=0) for function in (np.std, np.median, np.min, np.max)
+)
 #: Functions of the values of a list, shape (n_documents, n_columns).
 KINDS = {
     "standardize": partial(scaled, partial(np.mean, axis=0), deviation),
@@ -79,15 +84,23 @@ BOTH = ("standardize", "rank")
 #: The kinds of each setting, and whether trees draw a share of all features.
 SETTINGS = {
     "none": ((), False),
-    **{kind: ((kind,), False) for kind in ("standardize", "rank", "minmax", "median and quartiles")},
+    **{
+        kind: ((kind,), False) for kind in ("standardize", "rank", "minmax", "median and quartiles")
+    },
     "both": (BOTH, False),
     "minmax, rank": (("minmax", "rank"), False),
     "minmax, standardize": (("minmax", "standardize"), False),
     "both, all features": (BOTH, True),
     "distance to the largest": (("distance to the largest",), False),
     "standardize, rank from the largest": (("standardize", "rank from the largest"), False),
-    "standardize, at most 10 from the largest": (("standardize", "at most 10 from the largest"), False),
-    **{f"both, {kind}": ((*BOTH, kind), False) for kind in ("gap", "minmax", "rank from the largest")},
+    "standardize, at most 10 from the largest": (
+        ("standardize", "at most 10 from the largest"),
+        False,
+    ),
+    **{
+        f"both, {kind}": ((*BOTH, kind), False)
+        for kind in ("gap", "minmax", "rank from the largest")
+    },
 }
 CHOICES, CHOSEN = ("none", "standardize", "rank", "both"), "chosen by left-out queries"
 
@@ -97,7 +110,9 @@ def with_features(kinds, columns, data):
     queries, X = br.Queries.from_qid(data.qid), np.asarray(data.X, dtype=float)
     grouped, parts = queries.group(X[:, columns]), [X]
     for kind in kinds:
-        rows = [KINDS[kind](grouped[start:end]) for start, end in itertools.pairwise(queries.indptr)]
+        rows = [
+            KINDS[kind](grouped[start:end]) for start, end in itertools.pairwise(queries.indptr)
+        ]
         parts.append(queries.ungroup(np.concatenate(rows).astype(np.float32)))
     return np.hstack(parts)
 
@@ -117,7 +132,9 @@ def shares(n_columns, n_features, of_all):
 
 
 def run(data, number, split, library, setting):
-    """One job: NDCG@10 of the held-out queries of each kind of lists, NaN without a relevant document."""
+    """One job: NDCG@10 of the held-out queries of each kind of lists, NaN without a relevant
+    document.
+    """
     fold = training_queries(read_folds(data)[number])
     kept, held_out = (
         br.Dataset(fold.X[rows], fold.y[rows], fold.qid[rows])
@@ -136,7 +153,9 @@ def run(data, number, split, library, setting):
         for name, rows in lists_of(held_out, best_feature(kept), number).items():
             cut = br.Dataset(held_out.X[rows], held_out.y[rows], held_out.qid[rows])
             scores = ranker.predict(with_features(kinds, columns, cut)[:, used])
-            values[name] = br.ndcg_score(cut.y, scores, cut.qid, k=10, empty="skip", per_query=True).tolist()
+            values[name] = br.ndcg_score(
+                cut.y, scores, cut.qid, k=10, empty="skip", per_query=True
+            ).tolist()
             # The queries in the sequence in which they first appear, which is that of their values.
             names[name] = pd.unique(cut.qid).tolist()
     return {
@@ -156,33 +175,52 @@ def chosen_by_improvement(results):
     trainings = {}
     for result in results:
         if result["setting"] in CHOICES:
-            trainings.setdefault((result["library"], result["data"], result["training"]), []).append(result)
+            trainings.setdefault(
+                (result["library"], result["data"], result["training"]), []
+            ).append(result)
     complete = [candidates for candidates in trainings.values() if len(candidates) == len(CHOICES)]
     best = [max(candidates, key=lambda result: result["improvement"]) for candidates in complete]
     return [{**result, "setting": CHOSEN} for result in best]
 
 
 def agreement(results):
-    """In which share of the trainings "both" has the larger improvement than "none" if it has the larger NDCG@10."""
+    """In which share of the trainings "both" has the larger improvement than "none" if it has the
+    larger NDCG@10.
+    """
     rows = pd.DataFrame(results)
     whole = [np.nanmean(np.array(values["whole"], dtype=float)) for values in rows["ndcg"]]
     keys = ["library", "data", "training", "setting"]
-    pairs = rows.assign(ndcg=whole).set_index(keys)[["improvement", "ndcg"]].unstack("setting").swaplevel(axis=1)
+    pairs = (
+        rows.assign(ndcg=whole)
+        .set_index(keys)[["improvement", "ndcg"]]
+        .unstack("setting")
+        .swaplevel(axis=1)
+    )
     signs = np.sign(pairs["both"] - pairs["none"]).dropna()
     return f"both and none: improvement and NDCG@10 agree in {(signs.product(axis=1) > 0).mean():.0%} of {len(signs)}"
 
 
 def table_of(results):
-    """For each kind of lists, the mean difference, its standard error and the least one; a row for each setting."""
+    """For each kind of lists, the mean difference, its standard error and the least one; a row for
+    each setting.
+    """
     rows = pd.DataFrame([{**result, "lists": name} for result in results for name in LISTS])
     for field in ("ndcg", "query"):
-        rows[field] = [values[name] for values, name in zip(rows[field], rows["lists"], strict=True)]
+        rows[field] = [
+            values[name] for values, name in zip(rows[field], rows["lists"], strict=True)
+        ]
     rows = rows.explode(["query", "ndcg"]).astype({"ndcg": float}).dropna(subset="ndcg")
     values = (
-        rows.groupby(["library", "lists", "data", "query", "setting"], sort=False)["ndcg"].mean().unstack("setting")
+        rows.groupby(["library", "lists", "data", "query", "setting"], sort=False)["ndcg"]
+        .mean()
+        .unstack("setting")
     )
-    differences = values.sub(values["none"], axis=0).stack().dropna().rename("difference").reset_index()
-    by_set = differences.groupby(["library", "setting", "lists", "data"], sort=False)["difference"].agg(["mean", "sem"])
+    differences = (
+        values.sub(values["none"], axis=0).stack().dropna().rename("difference").reset_index()
+    )
+    by_set = differences.groupby(["library", "setting", "lists", "data"], sort=False)[
+        "difference"
+    ].agg(["mean", "sem"])
     groups = by_set.groupby(["library", "setting", "lists"], sort=False)
     table = pd.DataFrame(
         {
@@ -200,14 +238,21 @@ def table_of(results):
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("data", nargs="+", help="as for quality.py")
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
-    parser.add_argument("--splits", type=int, default=2, help="random divisions of the training queries of a fold")
+    parser.add_argument(
+        "--runs", type=Path, required=True, help="folder for the result of each job"
+    )
+    parser.add_argument(
+        "--splits", type=int, default=2, help="random divisions of the training queries of a fold"
+    )
     parser.add_argument("--libraries", nargs="+", choices=OURS, default=list(OURS))
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each"
+    )
     arguments = parser.parse_args()
     jobs = {
-        arguments.runs / f"{data_name(data)}-{number}-{split}-{library}-{setting.replace(' ', '_')}.json": (
+        arguments.runs
+        / f"{data_name(data)}-{number}-{split}-{library}-{setting.replace(' ', '_')}.json": (
             *(data, number, split),
             *(library, setting),
         )

@@ -1,11 +1,13 @@
-"""Peak memory of a fit on features in files (br.FeatureFiles) against a fit on an array of the same features.
+"""Peak memory of a fit on features in files (br.FeatureFiles) against a fit on an array of the same
+features.
 
 python benchmarks/memory_of_files.py [--documents 1000000 2000000] [--output FOLDER]
 
-The features are 136 columns of float32 in one .npy file, and all settings but the number of rounds, three, are the
-defaults. Each fit has a process of its own, whose peak memory ("VmHWM" of Linux, which counts pages of mapped files
-too) is read before the features are loaded and after the fit. Before, the process trains on a few rows, so that the
-libraries are loaded. The sums of the scores of some documents show that all fits of a library give the same model.
+The features are 136 columns of float32 in one .npy file, and all settings but the number of rounds,
+three, are the defaults. Each fit has a process of its own, whose peak memory ("VmHWM" of Linux,
+which counts pages of mapped files too) is read before the features are loaded and after the fit.
+Before, the process trains on a few rows, so that the libraries are loaded. The sums of the scores
+of some documents show that all fits of a library give the same model.
 """
 
 import os
@@ -66,9 +68,13 @@ def write(folder, n_documents):
     X = np.lib.format.open_memmap(folder / "X.npy", "w+", np.float32, (n_documents, N_FEATURES))
     y = np.empty(n_documents)
     for start in range(0, n_documents, ROWS_PER_BLOCK):
-        rows = random.standard_normal((min(ROWS_PER_BLOCK, n_documents - start), N_FEATURES), dtype=np.float32)
+        rows = random.standard_normal(
+            (min(ROWS_PER_BLOCK, n_documents - start), N_FEATURES), dtype=np.float32
+        )
         X[start : start + len(rows)] = rows
-        y[start : start + len(rows)] = np.clip(np.round(rows[:, 0] + random.standard_normal(len(rows)) - 0.5), 0, 4)
+        y[start : start + len(rows)] = np.clip(
+            np.round(rows[:, 0] + random.standard_normal(len(rows)) - 0.5), 0, 4
+        )
     X.flush()
     np.save(folder / "y.npy", y)
     np.save(folder / "qid.npy", np.arange(n_documents) // N_DOCUMENTS)
@@ -87,7 +93,15 @@ def main():
                 for load in loads:
                     before, after, seconds, score = run_in_fresh_process(CODE, folder, load, ranker)
                     grown = after - before
-                    row = (ranker, load, n_documents, n_bytes / 1e6, grown / 1e6, grown / n_bytes, grown / n_documents)
+                    row = (
+                        ranker,
+                        load,
+                        n_documents,
+                        n_bytes / 1e6,
+                        grown / 1e6,
+                        grown / n_bytes,
+                        grown / n_documents,
+                    )
                     rows.append((*row, seconds, score))
                     print(*rows[-1], flush=True)
     publish(

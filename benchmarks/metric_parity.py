@@ -1,11 +1,13 @@
-"""Largest difference between measures of a library and what `br.reconcile` says of it, over many random data sets.
+"""Largest difference between measures of a library and what `br.reconcile` says of it, over many
+random data sets.
 
 python benchmarks/metric_parity.py [--data-sets 50] [--output FOLDER]
 
-Queries have 1 to 15 documents, or 1 to 60, with graded labels, and scores that are tied or all different. A fifth of
-the queries has no relevant document. A metric that takes only labels 0 and 1 gets the labels above 0 as 1. Cutoffs are
-1, 3, 10 and none. Where a library breaks ties by no fixed rule (ranx in long queries), `br.reconcile` gives bounds, and
-the difference is how far the library lies outside. A library that is not installed is left out.
+Queries have 1 to 15 documents, or 1 to 60, with graded labels, and scores that are tied or all
+different. A fifth of the queries has no relevant document. A metric that takes only labels 0 and 1
+gets the labels above 0 as 1. Cutoffs are 1, 3, 10 and none. Where a library breaks ties by no fixed
+rule (ranx in long queries), `br.reconcile` gives bounds, and the difference is how far the library
+lies outside. A library that is not installed is left out.
 """
 
 import importlib.util
@@ -47,11 +49,17 @@ def make_data(longest, tied, seed, n_queries=60):
     random = np.random.default_rng(seed)
     qid = np.repeat(np.arange(n_queries), random.integers(1, longest + 1, n_queries))
     y = random.choice(5, len(qid), p=[0.5, 0.2, 0.15, 0.1, 0.05]) * (qid % 5 > 0)
-    return y, random.integers(0, 8, len(qid)) / 4.0 if tied else random.permutation(len(qid)) / 8.0, qid
+    return (
+        y,
+        random.integers(0, 8, len(qid)) / 4.0 if tied else random.permutation(len(qid)) / 8.0,
+        qid,
+    )
 
 
 def differences(chosen, data):
-    """Largest difference over cutoffs of each of the chosen metrics, given as conventions and their rows."""
+    """Largest difference over cutoffs of each of the chosen metrics, given as conventions and their
+    rows.
+    """
     y, scores, qid = data
     largest = np.zeros(len(chosen))
     for k in CUTOFFS:
@@ -75,7 +83,9 @@ def describe(convention):
     return {
         "measure": convention.measure,
         "library": convention.library,
-        "metric": convention.metric.translate({ord("["): None, ord("]"): None}).format(k="k", level=""),
+        "metric": convention.metric.translate({ord("["): None, ord("]"): None}).format(
+            k="k", level=""
+        ),
         "ties": ties if convention.unstable_above != 1 else "by no rule",
         "empty_query": EMPTY[convention.empty],
         "scores": convention.scores,
@@ -96,7 +106,10 @@ def main():
     ]
     table = pd.DataFrame([describe(convention) for convention, _ in chosen])
     for kind, (longest, tied) in KINDS.items():
-        by_seed = [differences(chosen, make_data(longest, tied, seed)) for seed in range(arguments.data_sets)]
+        by_seed = [
+            differences(chosen, make_data(longest, tied, seed))
+            for seed in range(arguments.data_sets)
+        ]
         table[kind] = np.max(by_seed, axis=0)
     publish(
         table,

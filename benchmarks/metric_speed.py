@@ -1,27 +1,30 @@
-"""Time of measures over many ragged queries in each library, of reading a run, and of evaluation in a boosting round.
+"""Time of measures over many ragged queries in each library, of reading a run, and of evaluation in
+a boosting round.
 
-python benchmarks/metric_speed.py [--queries 10000] [--documents 120] [--turns 5] [--rows 240000] [--lines 1000000]
+python benchmarks/metric_speed.py [--queries 10000] [--documents 120] [--turns 5] [--rows 240000]
+[--lines 1000000]
                                   [--output FOLDER]
 
-First table: all calls get the same labels and scores, some of which are tied, and take turns in one process. A first
-turn, which compiles and fills caches, is not timed; the loop over scikit-learn runs once. Conversion to what a library
-takes is a row of its own. A ratio is the median over turns of a call to `br.ndcg_score` in that turn. LightGBM
-evaluates a booster without trees at its initial scores. boostrank and LightGBM use OMP_NUM_THREADS threads, ranx sorts
-with two, and all others use one. `br.evaluate` computes NDCG, precision, MAP, MRR and ERR; the rows of several measures
-of other libraries have the first four, since these libraries do not compute ERR themselves.
+First table: all calls get the same labels and scores, some of which are tied, and take turns in one
+process. A first turn, which compiles and fills caches, is not timed; the loop over scikit-learn
+runs once. Conversion to what a library takes is a row of its own. A ratio is the median over turns
+of a call to `br.ndcg_score` in that turn. LightGBM evaluates a booster without trees at its initial
+scores. boostrank and LightGBM use OMP_NUM_THREADS threads, ranx sorts with two, and all others use
+one. `br.evaluate` computes NDCG, precision, MAP, MRR and ERR; the rows of several measures of other
+libraries have the first four, since these libraries do not compute ERR themselves.
 
-Second table: a TREC file of a run with 1,000 documents a query is read into the table or dictionary of each library.
-pandas reads it as CSV with one blank between the fields: with the types that it chooses, where ids of queries become
-integers, and with ids as texts. It does not check the lines.
+Second table: a TREC file of a run with 1,000 documents a query is read into the table or dictionary
+of each library. pandas reads it as CSV with one blank between the fields: with the types that it
+chooses, where ids of queries become integers, and with ids as texts. It does not check the lines.
 
-Third table: NDCG@10 of runs with 10, 100 and 1,000 documents a query, in processor seconds: of our tables and
-pytrec_eval's dictionaries that were read before, and of both files with their reading. Of each query a twentieth of the
-retrieved documents, at least one, and as many others are judged. Ids of documents are those of one query only, short or
-UUIDs, or drawn from 20,000.
+Third table: NDCG@10 of runs with 10, 100 and 1,000 documents a query, in processor seconds: of our
+tables and pytrec_eval's dictionaries that were read before, and of both files with their reading.
+Of each query a twentieth of the retrieved documents, at least one, and as many others are judged.
+Ids of documents are those of one query only, short or UUIDs, or drawn from 20,000.
 
-Fourth table: boosting rounds on training data with our NDCG@10 as the metric of validation queries, a quarter as many.
-The share is the time inside the metric over the time of the whole round. The first two rounds, which bind metric and
-objective to their data, do not count.
+Fourth table: boosting rounds on training data with our NDCG@10 as the metric of validation queries,
+a quarter as many. The share is the time inside the metric over the time of the whole round. The
+first two rounds, which bind metric and objective to their data, do not count.
 """
 
 import tempfile
@@ -55,7 +58,12 @@ SLOW = "scikit-learn, loop over queries"
 CUTOFFS = ("10", "all")
 SEVERAL = ("ndcg", "precision", "map", "mrr", "err")
 #: The first four of them in pytrec_eval, with and without a cutoff, and in ranx.
-TREC_SEVERAL = (("ndcg_cut.{}", "ndcg"), ("P.{}", "P"), ("map_cut.{}", "map"), ("recip_rank", "recip_rank"))
+TREC_SEVERAL = (
+    ("ndcg_cut.{}", "ndcg"),
+    ("P.{}", "P"),
+    ("map_cut.{}", "map"),
+    ("recip_rank", "recip_rank"),
+)
 RANX_SEVERAL = ("ndcg", "precision", "map", "mrr")
 N_RUN_DOCUMENTS = 1000
 #: Of the third table: documents a query, and how many ids of documents there are.
@@ -81,18 +89,27 @@ def lightgbm_evaluation(y, scores, sizes, k):
     """A function that evaluates NDCG at fixed scores."""
     X = (np.arange(len(y)) % 64.0)[:, None]
     data = lgb.Dataset(X, y, group=sizes, init_score=scores, params={"verbosity": -1})
-    settings = {"objective": "regression", "metric": "ndcg", "eval_at": [k or int(sizes.max())], "verbosity": -1}
+    settings = {
+        "objective": "regression",
+        "metric": "ndcg",
+        "eval_at": [k or int(sizes.max())],
+        "verbosity": -1,
+    }
     return lgb.Booster(settings, data).eval_train
 
 
 def typed_arrays(values, sizes):
-    """The form that ranx's functions take: for each query the numbers and values of its documents."""
+    """The form that ranx's functions take: for each query the numbers and values of its
+    documents.
+    """
     pairs = np.column_stack([np.arange(len(values)), values]).astype(np.float64)
     return numba.typed.List(np.split(pairs, np.cumsum(sizes)[:-1]))
 
 
 def calls_by_cutoff(y, scores, qid, sizes, turns):
-    """Functions to time, by what they are and by cutoff; the cutoff is empty where they do not depend on it."""
+    """Functions to time, by what they are and by cutoff; the cutoff is empty where they do not
+    depend on it.
+    """
     judged, run = by_query(y, qid), by_query(scores, qid)
     labels, unsorted = descending_sort_parallel(typed_arrays(y, sizes)), typed_arrays(scores, sizes)
     sorted_run, queries = descending_sort_parallel(unsorted.copy()), Queries.from_sizes(sizes)
@@ -106,18 +123,24 @@ def calls_by_cutoff(y, scores, qid, sizes, turns):
     def add_calls(name, k):
         ranx_metric, trec_measure = (f"ndcg@{k}", f"ndcg_cut.{k}") if k else ("ndcg", "ndcg")
         evaluator = pytrec_eval.RelevanceEvaluator(judged, {trec_measure})
-        several = pytrec_eval.RelevanceEvaluator(judged, {cut.format(k) if k else all_ for cut, all_ in TREC_SEVERAL})
+        several = pytrec_eval.RelevanceEvaluator(
+            judged, {cut.format(k) if k else all_ for cut, all_ in TREC_SEVERAL}
+        )
         ranx_several = [f"{each}@{k}" if k else each for each in RANX_SEVERAL]
         names = [ir_measures.nDCG, ir_measures.P, ir_measures.AP, ir_measures.RR]
         # Precision needs a cutoff there.
-        measures = [each @ (k or int(sizes.max())) if k or each is ir_measures.P else each for each in names]
+        measures = [
+            each @ (k or int(sizes.max())) if k or each is ir_measures.P else each for each in names
+        ]
         bound = br.get_measure(f"ndcg@{k}" if k else "ndcg").bind(y, queries)
         # ranx sorts in place: each call takes a copy of its own.
         copies = iter([unsorted.copy() for _ in range(2 * turns + 2)])
         calls[OURS, name] = lambda: br.ndcg_score(y, scores, qid, k=k)
         calls["boostrank, labels prepared", name] = lambda: bound.mean(scores)
         at = f"@{k}" if k else ""
-        calls["boostrank, evaluate of one measure", name] = lambda: br.evaluate(y, scores, qid, [f"ndcg{at}"])
+        calls["boostrank, evaluate of one measure", name] = lambda: br.evaluate(
+            y, scores, qid, [f"ndcg{at}"]
+        )
         calls[f"boostrank, evaluate of {len(SEVERAL)} measures", name] = lambda: br.evaluate(
             y, scores, qid, [f"{measure}{at}" for measure in SEVERAL]
         )
@@ -125,8 +148,12 @@ def calls_by_cutoff(y, scores, qid, sizes, turns):
         calls["pytrec_eval, evaluation", name] = lambda: evaluator.evaluate(run)
         calls["pytrec_eval, four measures", name] = lambda: several.evaluate(run)
         calls["ir_measures", name] = lambda: ir_measures.calc_aggregate(measures[:1], judged, run)
-        calls["ir_measures, four measures", name] = lambda: ir_measures.calc_aggregate(measures, judged, run)
-        calls["ranx, sorted beforehand", name] = lambda: ranx.evaluate(labels, sorted_run, ranx_metric)
+        calls["ir_measures, four measures", name] = lambda: ir_measures.calc_aggregate(
+            measures, judged, run
+        )
+        calls["ranx, sorted beforehand", name] = lambda: ranx.evaluate(
+            labels, sorted_run, ranx_metric
+        )
         calls["ranx, with its sorting", name] = lambda: ranx.evaluate(
             labels, descending_sort_parallel(next(copies)), ranx_metric
         )
@@ -156,7 +183,9 @@ def speed_table(calls, turns):
             "quartile_3": ms.quantile(0.75),
         }
         for cutoff in CUTOFFS:
-            row[f"times_ndcg_score_{cutoff}"] = ratios[cutoff][name, k] if k in ("", cutoff) else np.nan
+            row[f"times_ndcg_score_{cutoff}"] = (
+                ratios[cutoff][name, k] if k in ("", cutoff) else np.nan
+            )
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -169,7 +198,10 @@ def write_lines(path, n_lines):
             documents = random.choice(10**7, N_RUN_DOCUMENTS, replace=False)
             scores = -np.sort(-random.normal(10.0, 3.0, N_RUN_DOCUMENTS))
             pairs = enumerate(zip(documents.tolist(), scores.tolist(), strict=True), 1)
-            file.writelines(f"{query} Q0 D{number:07d} {rank} {score:.6f} tag\n" for rank, (number, score) in pairs)
+            file.writelines(
+                f"{query} Q0 D{number:07d} {rank} {score:.6f} tag\n"
+                for rank, (number, score) in pairs
+            )
 
 
 def pytrec_eval_run(path):
@@ -186,7 +218,9 @@ def reading_table(n_lines, turns):
         calls = {
             "boostrank read_run": lambda: br.read_run(path),
             "pandas, types of its choice": lambda: pd.read_csv(path, sep=" ", header=None),
-            "pandas, ids as texts": lambda: pd.read_csv(path, sep=" ", header=None, dtype={0: str, 2: str}),
+            "pandas, ids as texts": lambda: pd.read_csv(
+                path, sep=" ", header=None, dtype={0: str, 2: str}
+            ),
             "pytrec_eval, dictionary": lambda: pytrec_eval_run(path),
             "ir_measures, list": lambda: list(ir_measures.read_trec_run(path)),
             "ranx, Run": lambda: ranx.Run.from_file(path, kind="trec"),
@@ -200,16 +234,21 @@ def reading_table(n_lines, turns):
 
 
 def run_tables(n_lines, n_documents, kind):
-    """Judgments and a run with so many documents a query as DataFrames; `kind` is one of ID_KINDS."""
+    """Judgments and a run with so many documents a query as DataFrames; `kind` is one of
+    ID_KINDS.
+    """
     random, n_queries = np.random.default_rng(0), max(1, n_lines // n_documents)
     if kind == "20,000":
-        numbers = np.concatenate([random.choice(20_000, n_documents, replace=False) for _ in range(n_queries)])
+        numbers = np.concatenate(
+            [random.choice(20_000, n_documents, replace=False) for _ in range(n_queries)]
+        )
     else:
         numbers = random.permutation(10 * n_queries * n_documents)[: n_queries * n_documents]
     run = pd.DataFrame({"query_id": np.repeat(np.arange(n_queries), n_documents).astype(str)})
     is_uuid = kind == "UUIDs of one query"
     run["doc_id"] = [
-        str(uuid5(NAMESPACE_OID, str(number))) if is_uuid else f"clueweb-en{number:010d}" for number in numbers.tolist()
+        str(uuid5(NAMESPACE_OID, str(number))) if is_uuid else f"clueweb-en{number:010d}"
+        for number in numbers.tolist()
     ]
     run["score"] = np.tile(np.linspace(9, 1, n_documents), n_queries)
     judged = random.random((n_queries, n_documents)).argsort(axis=1) < max(1, n_documents // 20)
@@ -221,7 +260,9 @@ def run_tables(n_lines, n_documents, kind):
 def as_dicts(table, value):
     """The nested dictionaries that pytrec_eval takes."""
     result = {}
-    for query, document, number in zip(table["query_id"], table["doc_id"], table[value].tolist(), strict=True):
+    for query, document, number in zip(
+        table["query_id"], table["doc_id"], table[value].tolist(), strict=True
+    ):
         result.setdefault(query, {})[document] = number
     return result
 
@@ -234,7 +275,9 @@ def pytrec_eval_files(qrels, run):
 
 
 def joining_table(n_lines, turns):
-    """A row for each size of queries and kind of ids: milliseconds of both libraries, and ratios to pytrec_eval's."""
+    """A row for each size of queries and kind of ids: milliseconds of both libraries, and ratios to
+    pytrec_eval's.
+    """
     rows = []
     for n_documents, kind in product(RUN_SIZES, ID_KINDS):
         qrels, run = run_tables(n_lines, n_documents, kind)
@@ -255,9 +298,15 @@ def joining_table(n_lines, turns):
                 ),
             }
             seconds = seconds_in_turns(calls, turns, warm_up=True, clock=time.process_time)
-        row = {"documents a query": n_documents, "ids of documents": kind, **(1e3 * seconds.median()).add_suffix("_ms")}
+        row = {
+            "documents a query": n_documents,
+            "ids of documents": kind,
+            **(1e3 * seconds.median()).add_suffix("_ms"),
+        }
         row["times_pytrec_eval"] = median_ratios(seconds, "pytrec_eval")["evaluate_run"]
-        row["files_times_pytrec_eval"] = median_ratios(seconds, "files_pytrec_eval")["files_boostrank"]
+        row["files_times_pytrec_eval"] = median_ratios(seconds, "files_pytrec_eval")[
+            "files_boostrank"
+        ]
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -306,7 +355,11 @@ def xgboost_rounds(training, validation, rounds):
         def after_iteration(self, model, epoch, evals_log):
             timed.end_round()
 
-    settings = {"base_score": 0, "disable_default_eval_metric": True, **leaf_parameters("xgboost", 31)}
+    settings = {
+        "base_score": 0,
+        "disable_default_eval_metric": True,
+        **leaf_parameters("xgboost", 31),
+    }
     objective = br.xgboost_objective("softmax")
     xgb.train(
         settings,
@@ -330,25 +383,41 @@ def share_table(training, validation, rounds):
         inside, whole = np.median(timed.inside[2:]) * 1e3, np.median(np.diff(timed.ends)[1:]) * 1e3
         rows.append((library, inside, whole, median, low, high))
     return pd.DataFrame(
-        rows, columns=["library", "metric_ms", "round_ms", "share", "share_quartile_1", "share_quartile_3"]
+        rows,
+        columns=[
+            "library",
+            "metric_ms",
+            "round_ms",
+            "share",
+            "share_quartile_1",
+            "share_quartile_3",
+        ],
     )
 
 
 def make_rows(n_documents, n_features, seed):
     """Features, labels and sizes of queries of 40 to 200 documents."""
     n_queries = max(1, n_documents // N_DOCUMENTS)
-    X, y, qid = br.make_ranking(n_queries, n_documents=(40, 200), n_features=n_features, random_state=seed)
+    X, y, qid = br.make_ranking(
+        n_queries, n_documents=(40, 200), n_features=n_features, random_state=seed
+    )
     return X.astype(np.float32), y, np.bincount(qid)
 
 
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("--queries", type=int, default=10_000)
-    parser.add_argument("--documents", type=int, default=N_DOCUMENTS, help="mean number of documents a query")
+    parser.add_argument(
+        "--documents", type=int, default=N_DOCUMENTS, help="mean number of documents a query"
+    )
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=240_000, help="documents to train on; 0 leaves this part out")
+    parser.add_argument(
+        "--rows", type=int, default=240_000, help="documents to train on; 0 leaves this part out"
+    )
     parser.add_argument("--features", type=int, default=136)
-    parser.add_argument("--lines", type=int, default=1_000_000, help="of the run to read; 0 leaves this part out")
+    parser.add_argument(
+        "--lines", type=int, default=1_000_000, help="of the run to read; 0 leaves this part out"
+    )
     parser.add_argument("--rounds", type=int, default=22)
     arguments = parser.parse_args()
     # numba warns of what ranx does with hashes of names.
@@ -389,7 +458,8 @@ def main():
             "metric_share",
             arguments.output,
             title=f"Share of NDCG@10 in a boosting round: {len(training[1]):,} documents to train on, "
-            f"{len(validation[1]):,} to validate on, {arguments.features} features, 31 leaves, softmax",
+            f"{len(validation[1]):,} to validate on, {arguments.features} features, 31 leaves, "
+            f"softmax",
             seeds="0 and 1",
         )
 

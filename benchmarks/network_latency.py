@@ -1,17 +1,19 @@
-"""How many messages of a boosting round wait for each other: trainings by 1 to 4 workers over a network with a delay.
+"""How many messages of a boosting round wait for each other: trainings by 1 to 4 workers over a
+network with a delay.
 
-sudo python benchmarks/network_latency.py [--workers 1 2 4] [--delays 0 10] [--documents 3000] [--rounds 12]
+sudo python benchmarks/network_latency.py [--workers 1 2 4] [--delays 0 10] [--documents 3000]
+[--rounds 12]
                                           [--output FOLDER]
 
-Weak scaling: every worker has the same number of documents (10 features, 120 documents a query) and one thread. Each
-worker is a process in a network namespace of its own (Linux, as root); this script carries the packets between them,
-and holds each one back for a number of milliseconds. Trees are those of our defaults, 20 leaves that grow by the
-largest gain, and those of XGBoost's own defaults, which grow by levels to depth 6. Workers run what those of Dask, Ray
-and Spark run.
+Weak scaling: every worker has the same number of documents (10 features, 120 documents a query) and
+one thread. Each worker is a process in a network namespace of its own (Linux, as root); this script
+carries the packets between them, and holds each one back for a number of milliseconds. Trees are
+those of our defaults, 20 leaves that grow by the largest gain, and those of XGBoost's own defaults,
+which grow by levels to depth 6. Workers run what those of Dask, Ray and Spark run.
 
-Data are small, so that the time that a delay adds is that of messages which wait for each other. Their number is the
-slope of the time of a round by the delay, a least squares line through the medians. The model of `dask_scaling.py` has
-the number beside it.
+Data are small, so that the time that a delay adds is that of messages which wait for each other.
+Their number is the slope of the time of a round by the delay, a least squares line through the
+medians. The model of `dask_scaling.py` has the number beside it.
 """
 
 import argparse
@@ -47,9 +49,13 @@ RANKERS = {
     "xgboost by levels": partial(br.XGBoostRanker, **BY_LEVELS),
 }
 #: Columns of the tables of trees, and what they have where a node is split.
-SPLITS = {"split_feature": lambda column: column.notna(), "Feature": lambda column: column != "Leaf"}
+SPLITS = {
+    "split_feature": lambda column: column.notna(),
+    "Feature": lambda column: column != "Leaf",
+}
 N_FEATURES = 10
-#: The request of Linux that makes a network interface, and its flags: packets of IP without a header.
+#: The request of Linux that makes a network interface, and its flags: packets of IP without a
+#: header.
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 #: The largest packet, so that few of them carry the histograms.
 MTU = 65_000
@@ -64,7 +70,9 @@ def address(number):
 
 @contextmanager
 def namespace(number):
-    """A network namespace with one interface; gives its name and the descriptor that has the packets it sends."""
+    """A network namespace with one interface; gives its name and the descriptor that has the
+    packets it sends.
+    """
     name, device = f"boostrank{number}", f"delayed{number}"
     descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(descriptor, TUNSETIFF, struct.pack("16sH", device.encode(), IFF_TUN | IFF_NO_PI))
@@ -117,7 +125,9 @@ class TimedSoftmax(Power):
 
 
 def work(library, rank, n_workers, documents, rounds):
-    """Train as one worker, which exchanges texts with the others over its standard streams, and print the times."""
+    """Train as one worker, which exchanges texts with the others over its standard streams, and
+    print the times.
+    """
     # The libraries print too.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -127,7 +137,10 @@ def work(library, rank, n_workers, documents, rounds):
         return json.loads(sys.stdin.readline())
 
     X, y, qid = br.make_ranking(
-        n_queries=documents // N_DOCUMENTS, n_documents=N_DOCUMENTS, n_features=N_FEATURES, random_state=rank
+        n_queries=documents // N_DOCUMENTS,
+        n_documents=N_DOCUMENTS,
+        n_features=N_FEATURES,
+        random_state=rank,
     )
     loss = TimedSoftmax()
     ranker = RANKERS[library](loss, n_estimators=rounds, random_state=0)
@@ -136,7 +149,9 @@ def work(library, rank, n_workers, documents, rounds):
     specification = specify(settings, features, documents * n_workers, settings.random_state())
     rows = [((X, y, qid), np.ones(documents // N_DOCUMENTS, dtype=bool))], {}
     tracker = Tracker(address(rank), n_workers) if rank == 0 else None
-    tracker_address = json.loads(exchange(json.dumps(None if tracker is None else tracker.address))[0])
+    tracker_address = json.loads(
+        exchange(json.dumps(None if tracker is None else tracker.address))[0]
+    )
     place = {"rank": rank, "host": address(rank), "n_threads": 1}
     trained = train_worker(settings.backend, specification, lambda: rows, tracker_address, **place)
     exchange(json.dumps(float(np.median(np.diff(loss.times)[WARM_UP:]))))
@@ -146,16 +161,21 @@ def work(library, rank, n_workers, documents, rounds):
 def n_splits(booster):
     """Number of splits of all trees."""
     trees = booster.trees_to_dataframe()
-    return next(int(is_split(trees[name]).sum()) for name, is_split in SPLITS.items() if name in trees)
+    return next(
+        int(is_split(trees[name]).sum()) for name, is_split in SPLITS.items() if name in trees
+    )
 
 
 def measure(library, n_workers, delay, documents, rounds):
-    """Milliseconds of a round, the median over rounds and the mean over workers; and the splits of a tree."""
+    """Milliseconds of a round, the median over rounds and the mean over workers; and the splits of
+    a tree.
+    """
     with ExitStack() as stack:
         spaces = [stack.enter_context(namespace(rank)) for rank in range(n_workers)]
         stopped = threading.Event()
         carrier = threading.Thread(
-            target=carry_packets, args=([descriptor for _, descriptor in spaces], delay / 1e3, stopped)
+            target=carry_packets,
+            args=([descriptor for _, descriptor in spaces], delay / 1e3, stopped),
         )
         carrier.start()
         stack.callback(carrier.join)
@@ -164,7 +184,12 @@ def measure(library, n_workers, delay, documents, rounds):
         for rank, (name, _) in enumerate(spaces):
             arguments = ["--part", library, *map(str, (rank, n_workers, documents, rounds))]
             command = ["ip", "netns", "exec", name, sys.executable, __file__, *arguments]
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+            pipes = {
+                "stdin": subprocess.PIPE,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.DEVNULL,
+                "text": True,
+            }
             workers.append(stack.enter_context(subprocess.Popen(command, **pipes)))
         # Addresses, times and numbers of splits.
         answers = []
@@ -179,7 +204,9 @@ def measure(library, n_workers, delay, documents, rounds):
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--delays", type=float, nargs="+", default=[0, 10], help="milliseconds of each packet")
+    parser.add_argument(
+        "--delays", type=float, nargs="+", default=[0, 10], help="milliseconds of each packet"
+    )
     parser.add_argument("--documents", type=int, default=3_000, help="documents of each worker")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--part", nargs=5, help=argparse.SUPPRESS)
@@ -194,7 +221,9 @@ def main():
             measured = [measure(library, n_workers, delay, *size) for delay in arguments.delays]
             times, splits = zip(*measured, strict=True)
             found = np.polyfit(arguments.delays, times, 1)[0]
-            rows.append((library, n_workers, splits[0], *times, found, model_messages(library, n_workers)))
+            rows.append(
+                (library, n_workers, splits[0], *times, found, model_messages(library, n_workers))
+            )
             print(f"{library}, {n_workers} workers: done", flush=True)
     columns = ["splits", *(f"delay_{delay:g}_ms" for delay in arguments.delays)]
     publish(

@@ -1,24 +1,29 @@
-"""Our defaults and LambdaMART by kind of data and noise of the labels: NDCG@10 on synthetic test queries.
+"""Our defaults and LambdaMART by kind of data and noise of the labels: NDCG@10 on synthetic test
+queries.
 
-python benchmarks/noise.py --runs FOLDER [--kinds grades one interactions offsets] [--libraries lightgbm xgboost]
+python benchmarks/noise.py --runs FOLDER [--kinds grades one interactions offsets] [--libraries
+lightgbm xgboost]
                            [--queries 50 200 1000] [--seeds 1] [--jobs 2]
 
-Real data sets differ in how much their features say about the labels. Here that is known. Each ranker is trained on
-each kind, and predicts 1000 test queries:
+Real data sets differ in how much their features say about the labels. Here that is known. Each
+ranker is trained on each kind, and predicts 1000 test queries:
 
 grades        20 features of the document and 4 of its query. The quality is a sum of linear, piecewise linear, periodic
-              and product terms of them with the variance 1, and the label is determined by the quality plus normal
-              noise with the standard deviation "noise". Queries have 5 to 15 or 20 to 60 documents.
+              and product terms of them with the variance 1, and the label is determined by the
+              quality plus normal noise with the standard deviation "noise". Queries have 5 to 15 or
+              20 to 60 documents.
 one           the same, but the label is 1 for the best document of each query and 0 for the others
-interactions  60 features, interactions among them, grades as rare as in web search; 500 queries of 60 documents
+interactions  60 features, interactions among them, grades as rare as in web search; 500 queries of
+60 documents
 offsets       a feature that is the quality plus an offset of the query, and five of noise; labels without noise; 200
               queries of 20 documents
 
---queries replaces the numbers of training queries of all kinds. The peers are the library's LambdaMART with its default
-parameters, and with 500 rounds; "better" is the one of these with the higher mean on the test queries of this kind. The
-table, noise.csv, has the mean NDCG@10 over seeds, our differences to the peers, their standard errors over the queries
-of all seeds, rounds and processor seconds of a fit. Each fit is a file in FOLDER: after a change of our rankers,
-delete those whose names end with "-ours.json".
+--queries replaces the numbers of training queries of all kinds. The peers are the library's
+LambdaMART with its default parameters, and with 500 rounds; "better" is the one of these with the
+higher mean on the test queries of this kind. The table, noise.csv, has the mean NDCG@10 over seeds,
+our differences to the peers, their standard errors over the queries of all seeds, rounds and
+processor seconds of a fit. Each fit is a file in FOLDER: after a change of our rankers, delete
+those whose names end with "-ours.json".
 """
 
 import itertools
@@ -68,11 +73,17 @@ def make_data(kind, n_queries, n_documents, noise, seed):
     # Some features have few values, as counts do.
     X[:, 5:8] = np.round(1.5 * X[:, 5:8])
     of_query = random.standard_normal((n_queries, N_QUERY_FEATURES), dtype=np.float32)[qid]
-    quality = X[:, 0] + 0.7 * np.maximum(X[:, 1], 0) + 0.8 * np.sin(2 * X[:, 2]) + 0.6 * X[:, 3] * X[:, 4]
+    quality = (
+        X[:, 0] + 0.7 * np.maximum(X[:, 1], 0) + 0.8 * np.sin(2 * X[:, 2]) + 0.6 * X[:, 3] * X[:, 4]
+    )
     quality += 0.5 * X[:, 5] * (of_query[:, 0] > 0) + 0.4 * X[:, 6] + 0.9 * of_query[:, 1]
     seen = quality / quality.std() + noise * random.standard_normal(len(qid))
     best = pd.Series(seen).groupby(qid).transform("max").to_numpy()
-    return br.Dataset(np.hstack([X, of_query]), grades(seen, SHARES) if kind == "grades" else (seen == best) * 1, qid)
+    return br.Dataset(
+        np.hstack([X, of_query]),
+        grades(seen, SHARES) if kind == "grades" else (seen == best) * 1,
+        qid,
+    )
 
 
 def run(library, kind, n_queries, n_documents, noise, seed, name):
@@ -98,7 +109,9 @@ def jobs_of(arguments):
     for kind, library in itertools.product(arguments.kinds, arguments.libraries):
         queries, documents, noise = KINDS[kind]
         seeds = range(arguments.seeds)
-        for cell in itertools.product(arguments.queries or queries, documents, noise, seeds, RANKERS):
+        for cell in itertools.product(
+            arguments.queries or queries, documents, noise, seeds, RANKERS
+        ):
             job = (library, kind, *cell)
             jobs[arguments.runs / ("-".join(map(str, job)) + ".json")] = job
     return jobs
@@ -129,27 +142,39 @@ def print_summary(table):
         z = difference / of_library["difference_better_se"]
         worst = of_library.loc[difference.idxmin(), CELL[1:]]
         print(
-            f"{library}, ours minus the better of LambdaMART with its default and with 500 rounds: mean "
-            f"{difference.mean():+.4f}; significantly (2 standard errors) worse in {(z < -2).sum()} and better in "
-            f"{(z > 2).sum()} of {len(z)} rows; worst {difference.min():+.4f} ({', '.join(map(str, worst))})"
+            f"{library}, ours minus the better of LambdaMART with its default and with 500 rounds: "
+            f"mean {difference.mean():+.4f}; significantly (2 standard errors) worse in "
+            f"{(z < -2).sum()} and better in {(z > 2).sum()} of {len(z)} rows; worst "
+            f"{difference.min():+.4f} ({', '.join(map(str, worst))})"
         )
 
 
 def main():
     parser = make_parser(__doc__)
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each job")
+    parser.add_argument(
+        "--runs", type=Path, required=True, help="folder for the result of each job"
+    )
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--libraries", nargs="+", choices=OURS, default=list(OURS))
     parser.add_argument(
-        "--queries", type=int, nargs="+", help="numbers of training queries, in place of those of KINDS"
+        "--queries",
+        type=int,
+        nargs="+",
+        help="numbers of training queries, in place of those of KINDS",
     )
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="jobs at the same time, of one thread each"
+    )
     arguments = parser.parse_args()
     jobs = jobs_of(arguments)
     run_jobs(run, jobs, arguments.jobs)
     table = table_of([json.loads(path.read_text()) for path in jobs])
-    formats = {name: ".4f" if name.endswith("_se") else "+.4f" for name in table if name.startswith("difference")}
+    formats = {
+        name: ".4f" if name.endswith("_se") else "+.4f"
+        for name in table
+        if name.startswith("difference")
+    }
     publish(
         table,
         "noise",

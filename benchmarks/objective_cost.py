@@ -1,13 +1,15 @@
-"""Cost of an objective per boosting round and document in LightGBM, the round trip to Python included.
+"""Cost of an objective per boosting round and document in LightGBM, the round trip to Python
+included.
 
 python benchmarks/objective_cost.py [--queries 10000] [--documents 120] [--rounds 40] [--threads N]
                                     [--truncation 30] [--objectives softmax ...] [--output FOLDER]
 
-Trees of two leaves on one feature cost almost nothing. The time of a round beyond that of plain regression is therefore
-the objective: computing gradients, and for our losses also passing scores and gradients between LightGBM and Python.
-Boosting starts from random scores, so that documents have different ones, as with the trees of a usual training.
-All boosters live in one process and take turns round by round. The table has medians over rounds, minus the median of
-plain regression. `--truncation` is that of lambdarank and of consistent-lambdarank; a large one counts all pairs, as
+Trees of two leaves on one feature cost almost nothing. The time of a round beyond that of plain
+regression is therefore the objective: computing gradients, and for our losses also passing scores
+and gradients between LightGBM and Python. Boosting starts from random scores, so that documents
+have different ones, as with the trees of a usual training. All boosters live in one process and
+take turns round by round. The table has medians over rounds, minus the median of plain regression.
+`--truncation` is that of lambdarank and of consistent-lambdarank; a large one counts all pairs, as
 the other losses of pairs do.
 """
 
@@ -25,7 +27,13 @@ from boostrank import use_threads
 from boostrank.queries import compiled
 from boostrank.surrogates import SURROGATES, ConsistentLambdaRank
 
-PARAMETERS = {"num_leaves": 2, "max_bin": 15, "metric": "None", "verbosity": -1, "force_col_wise": True}
+PARAMETERS = {
+    "num_leaves": 2,
+    "max_bin": 15,
+    "metric": "None",
+    "verbosity": -1,
+    "force_col_wise": True,
+}
 NATIVE = ("lambdarank", "rank_xendcg")
 
 
@@ -52,11 +60,15 @@ def make_update(objective, X, y, start, sizes, threads, truncation):
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("--queries", type=int, default=10_000)
-    parser.add_argument("--documents", type=int, default=120, help="mean number of documents a query")
+    parser.add_argument(
+        "--documents", type=int, default=120, help="mean number of documents a query"
+    )
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--threads", type=int, default=0, help="0 for one per processor")
     parser.add_argument("--truncation", type=int, default=30)
-    parser.add_argument("--objectives", nargs="+", choices=list(SURROGATES), default=list(SURROGATES))
+    parser.add_argument(
+        "--objectives", nargs="+", choices=list(SURROGATES), default=list(SURROGATES)
+    )
     arguments = parser.parse_args()
     random = np.random.default_rng(0)
     sizes = ragged_sizes(arguments.queries, arguments.documents, random)
@@ -70,7 +82,11 @@ def main():
     plain = ns.pop("regression").median()
     ns -= plain
     table = pd.DataFrame(
-        {"ns_per_document": ns.median(), "quartile_1": ns.quantile(0.25), "quartile_3": ns.quantile(0.75)}
+        {
+            "ns_per_document": ns.median(),
+            "quartile_1": ns.quantile(0.25),
+            "quartile_3": ns.quantile(0.75),
+        }
     )
     for peer in reversed(NATIVE):
         table[f"times_{peer}"] = table["ns_per_document"] / ns[peer].median()
@@ -80,7 +96,10 @@ def main():
         arguments.output,
         title=f"Nanoseconds per document and round: {len(X):,} documents in {len(sizes):,} queries",
         seeds="0",
-        notes=[f"plain regression, {plain:.1f} ns, is subtracted", f"compiled library: {compiled.status()}"],
+        notes=[
+            f"plain regression, {plain:.1f} ns, is subtracted",
+            f"compiled library: {compiled.status()}",
+        ],
     )
 
 

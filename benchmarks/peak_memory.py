@@ -1,10 +1,11 @@
-"""Peak memory of a fit of our rankers against the library's own fit of equal trees on the same rows.
+"""Peak memory of a fit of our rankers against the library's own fit of equal trees on the same
+rows.
 
 python benchmarks/peak_memory.py [--documents 500000] [--runs 3] [--output FOLDER]
 
-Rows are grouped by query and have 136 features, in float32 or float64. The native fit is that of `lightgbm.LGBMRanker`
-or `xgboost.XGBRanker` with LambdaMART; ours are the ranker with LambdaMART and with softmax. Each fit has five rounds
-and a process of its own.
+Rows are grouped by query and have 136 features, in float32 or float64. The native fit is that of
+`lightgbm.LGBMRanker` or `xgboost.XGBRanker` with LambdaMART; ours are the ranker with LambdaMART
+and with softmax. Each fit has five rounds and a process of its own.
 """
 
 import numpy as np
@@ -55,12 +56,16 @@ def main():
     rows = []
     for library, fits in FITS.items():
         for dtype in ("float32", "float64"):
-            peaks = [measure(fit, dtype, arguments.documents, arguments.runs) for fit in fits.values()]
+            peaks = [
+                measure(fit, dtype, arguments.documents, arguments.runs) for fit in fits.values()
+            ]
             native = peaks[0][1]
             for name, (before, peak) in zip(fits, peaks, strict=True):
                 rows.append((library, name, dtype, before, peak, peak / native))
     publish(
-        pd.DataFrame(rows, columns=["library", "fit", "features", "data_mb", "peak_mb", "times_native"]),
+        pd.DataFrame(
+            rows, columns=["library", "fit", "features", "data_mb", "peak_mb", "times_native"]
+        ),
         "peak_memory",
         arguments.output,
         title=f"Peak memory of a fit: about {arguments.documents:,} documents x 136 features, five rounds",

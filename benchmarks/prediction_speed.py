@@ -1,10 +1,12 @@
 """Time of `predict` of our rankers against the prediction of each library with the same trees.
 
-python benchmarks/prediction_speed.py [--documents 200000] [--turns 9] [--query-turns 300] [--output FOLDER]
+python benchmarks/prediction_speed.py [--documents 200000] [--turns 9] [--query-turns 300] [--output
+FOLDER]
 
-The two calls of a library take turns in one process. A ratio is taken within a turn, and the table has the median over
-turns. One query has 20 documents and 20 features, as an array and as a DataFrame whose columns have names; its times
-are processor seconds, and its calls are those of the estimators of the libraries.
+The two calls of a library take turns in one process. A ratio is taken within a turn, and the table
+has the median over turns. One query has 20 documents and 20 features, as an array and as a
+DataFrame whose columns have names; its times are processor seconds, and its calls are those of the
+estimators of the libraries.
 """
 
 import tempfile
@@ -27,7 +29,9 @@ N_QUERY_DOCUMENTS = 20
 
 
 def predictors(data):
-    """Functions that predict, by library and name; the first of each library is the library's own."""
+    """Functions that predict, by library and name; the first of each library is the library's
+    own.
+    """
     few = data.take(slice(0, N_TRAINING))
     lightgbm = br.LightGBMRanker(random_state=0).fit(*few)
     xgboost = br.XGBoostRanker(random_state=0).fit(*few)
@@ -36,15 +40,23 @@ def predictors(data):
         native = xgb.XGBRanker()
         native.load_model(Path(folder, "model.json"))
     return {
-        "lightgbm": {"lightgbm.Booster": lightgbm.booster_.predict, "LightGBMRanker": lightgbm.predict},
+        "lightgbm": {
+            "lightgbm.Booster": lightgbm.booster_.predict,
+            "LightGBMRanker": lightgbm.predict,
+        },
         "xgboost": {"xgboost.XGBRanker": native.predict, "XGBoostRanker": xgboost.predict},
     }
 
 
 def query_predictors(X, y, qid):
-    """Estimators with the same trees that predict, by library and name; the first of each is the library's own."""
+    """Estimators with the same trees that predict, by library and name; the first of each is the
+    library's own.
+    """
     settings = {"n_estimators": 100, "random_state": 0, "n_jobs": 1}
-    lightgbm, xgboost = br.LightGBMRanker(**settings).fit(X, y, qid), br.XGBoostRanker(**settings).fit(X, y, qid)
+    lightgbm, xgboost = (
+        br.LightGBMRanker(**settings).fit(X, y, qid),
+        br.XGBoostRanker(**settings).fit(X, y, qid),
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.json")
         xgboost.save_model(path)
@@ -69,7 +81,9 @@ def query_rows(turns):
             calls = {name: partial(predict, query) for name, predict in functions.items()}
             seconds = seconds_in_turns(calls, turns, warm_up=True, clock=time.process_time)
             ratios = median_ratios(seconds, next(iter(calls)))
-            yield from ((library, name, kind, seconds[name].median(), ratios[name]) for name in calls)
+            yield from (
+                (library, name, kind, seconds[name].median(), ratios[name]) for name in calls
+            )
 
 
 def main():
@@ -84,7 +98,9 @@ def main():
         calls = {name: partial(predict, data.X) for name, predict in functions.items()}
         seconds = seconds_in_turns(calls, arguments.turns)
         ratios = median_ratios(seconds, next(iter(calls)))
-        rows += [(library, name, "all documents", seconds[name].median(), ratios[name]) for name in calls]
+        rows += [
+            (library, name, "all documents", seconds[name].median(), ratios[name]) for name in calls
+        ]
     rows += query_rows(arguments.query_turns)
     publish(
         pd.DataFrame(rows, columns=["library", "call", "features", "median_s", "times_native"]),

@@ -2,9 +2,10 @@
 
 python benchmarks/preference_speed.py [--edges 10000000] [--turns 9] [--output FOLDER]
 
-Edges are random within 10,000 queries of 120 documents. They are compared with one weighted `np.bincount` over the
-losers of the same edges, which adds one number per edge to one of its two documents. Gain-weighted pairs are compared
-with softmax. Calls take turns in one process, on one thread; ratios are medians over turns.
+Edges are random within 10,000 queries of 120 documents. They are compared with one weighted
+`np.bincount` over the losers of the same edges, which adds one number per edge to one of its two
+documents. Gain-weighted pairs are compared with softmax. Calls take turns in one process, on one
+thread; ratios are medians over turns.
 """
 
 from functools import partial
@@ -32,7 +33,9 @@ def make_graph(n_edges, weighted, random):
     loser = (winner + random.integers(1, N_DOCUMENTS, n_edges)) % N_DOCUMENTS
     qid = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
     weight = random.random(n_edges) if weighted else None
-    return br.PreferenceGraph(qid, query * N_DOCUMENTS + winner, query * N_DOCUMENTS + loser, weight).grouped
+    return br.PreferenceGraph(
+        qid, query * N_DOCUMENTS + winner, query * N_DOCUMENTS + loser, weight
+    ).grouped
 
 
 def edge_calls(graph, scores):
@@ -51,7 +54,10 @@ def pair_calls(sizes, random):
     labels = (random.random(queries.n_documents) < 0.2) * random.integers(1, 5, queries.n_documents)
     scores = random.normal(size=queries.n_documents)
     names = ["softmax", *(name for name in SURROGATES if name.startswith("pairwise"))]
-    return {name: partial(Objective(name, as_labels(labels), queries).gradient_hessian, scores) for name in names}
+    return {
+        name: partial(Objective(name, as_labels(labels), queries).gradient_hessian, scores)
+        for name in names
+    }
 
 
 def rows_of(data, calls, turns):

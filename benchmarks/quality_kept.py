@@ -18,7 +18,8 @@ def read(folder, name):
 
 
 def keep_by_set(table, earlier, protocol):
-    """`table` with the rows of an earlier one that it does not have, in the sequence of the methods of the protocol.
+    """`table` with the rows of an earlier one that it does not have, in the sequence of the methods
+    of the protocol.
 
     Raises
     ------
@@ -28,10 +29,12 @@ def keep_by_set(table, earlier, protocol):
     new, old = (one.groupby(["data", "method"])["ndcg@10"].first() for one in (table, earlier))
     change = (new - old).dropna()
     if not (changed := change[change.abs() > PRECISION]).empty:
-        names = "; ".join(f"{method} on {data} by {value:+.6f}" for (data, method), value in changed.items())
+        names = "; ".join(
+            f"{method} on {data} by {value:+.6f}" for (data, method), value in changed.items()
+        )
         raise SystemExit(
-            f"{protocol}: the mean NDCG@10 of some methods is not that of the earlier table, so that its rows cannot "
-            f"be kept: {names}. Run all methods, and leave out --keep"
+            f"{protocol}: the mean NDCG@10 of some methods is not that of the earlier table, so "
+            f"that its rows cannot be kept: {names}. Run all methods, and leave out --keep"
         )
     joined = _join(table, earlier, BY_SET)
     place = joined["method"].map({name: i for i, name in enumerate(PROTOCOLS[protocol])})
@@ -41,8 +44,9 @@ def keep_by_set(table, earlier, protocol):
 def keep_headline(heads, earlier, best_peer):
     """`heads` with the rows of an earlier headline that it does not have.
 
-    The best peer is that of all peers of a protocol. So its new rows are left out if there are no runs of some peers of
-    the earlier headline, and its earlier rows are left out if there are runs of further peers.
+    The best peer is that of all peers of a protocol. So its new rows are left out if there are no
+    runs of some peers of the earlier headline, and its earlier rows are left out if there are runs
+    of further peers.
 
     Raises
     ------
@@ -52,7 +56,9 @@ def keep_headline(heads, earlier, best_peer):
     new, old = (one.set_index(OF_HEADLINE)["sets"] for one in (heads, earlier))
     missing = (old - new).dropna()
     if not (fewer := missing[missing > 0]).empty:
-        raise SystemExit(f"there are runs of fewer data sets than before for {fewer.index.tolist()}")
+        raise SystemExit(
+            f"there are runs of fewer data sets than before for {fewer.index.tolist()}"
+        )
     new_peers, old_peers = _peers(heads, best_peer), _peers(earlier, best_peer)
     for protocol in new_peers.keys() & old_peers.keys():
         if old_peers[protocol] - new_peers[protocol]:
@@ -62,7 +68,11 @@ def keep_headline(heads, earlier, best_peer):
     joined = _join(heads, earlier, OF_HEADLINE)
     methods = [name for of_protocol in PROTOCOLS.values() for name in of_protocol]
     # "real" before "synthetic".
-    places = [joined["method"].map(methods.index), joined["kind"], joined["protocol"].map(list(PROTOCOLS).index)]
+    places = [
+        joined["method"].map(methods.index),
+        joined["kind"],
+        joined["protocol"].map(list(PROTOCOLS).index),
+    ]
     return joined.iloc[np.lexsort(places)]
 
 
@@ -78,6 +88,8 @@ def _without(heads, protocol, peer):
 
 def _join(table, earlier, keys):
     """The rows of `table`, and those of `earlier` with other values of the columns `keys`."""
-    kept = earlier[~pd.MultiIndex.from_frame(earlier[keys]).isin(pd.MultiIndex.from_frame(table[keys]))]
+    kept = earlier[
+        ~pd.MultiIndex.from_frame(earlier[keys]).isin(pd.MultiIndex.from_frame(table[keys]))
+    ]
     kept = kept[table.columns.intersection(kept.columns)]
     return pd.concat([table, kept.astype(table.dtypes[kept.columns].to_dict())], ignore_index=True)

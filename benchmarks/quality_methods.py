@@ -1,7 +1,8 @@
-"""The methods of quality.py: tables of the rankers of each protocol, and how they are made and trained.
+"""The methods of quality.py: tables of the rankers of each protocol, and how they are made and
+trained.
 
-To add a method, add a row to a table. `make` gets the parameters of the ranker that the protocol sets, such as
-`random_state`, under the names of its library, and returns the unfitted ranker.
+To add a method, add a row to a table. `make` gets the parameters of the ranker that the protocol
+sets, such as `random_state`, under the names of its library, and returns the unfitted ranker.
 """
 
 import inspect
@@ -22,11 +23,13 @@ from boostrank.backends.xgboost.parameters import TREE_SHAPE as XGBOOST_SHAPE
 from boostrank.model_selection.estimators import accept_qid
 from boostrank.training.settings import LOSS_LEARNING_RATE, NODE_SHARE, QUERY_SHARE, TREE_SHARE
 
-#: Rounds and patience of the protocol "early-stopping", and the learning rate of the peers; CatBoost has its own.
+#: Rounds and patience of the protocol "early-stopping", and the learning rate of the peers;
+#: CatBoost has its own.
 MAX_ROUNDS, PATIENCE, LEARNING_RATE = 1000, 150, 0.1
 #: Rounds and patience of the protocol "tuned".
 MAX_ROUNDS_TUNED, PATIENCE_TUNED = 300, 100
-#: The shared space of "tuned": draws are log-uniform between two floats of a tuple, uniform among the values of a list.
+#: The shared space of "tuned": draws are log-uniform between two floats of a tuple, uniform among
+#: the values of a list.
 TREES = {
     "learning_rate": (0.03, 0.2),
     "leaves": [7, 15, 31, 63],
@@ -43,7 +46,8 @@ RUNNING = {
 }
 #: The kinds of features of lists.
 KINDS = ["standardize", "rank"]
-#: NDCG@10 as the metric for early stopping of the libraries' own rankers; ours have an argument of `fit`.
+#: NDCG@10 as the metric for early stopping of the libraries' own rankers; ours have an argument of
+#: `fit`.
 METRICS = {
     "lightgbm": {"eval_at": 10},
     "xgboost": {"eval_metric": "ndcg@10"},
@@ -67,7 +71,8 @@ class Method(NamedTuple):
     own : mapping of str to list or tuple
         For "tuned": the hyperparameters that only this method has.
     validates_itself : bool
-        For "early-stopping": the ranker gets all training queries, and finds the number of rounds without further data.
+        For "early-stopping": the ranker gets all training queries, and finds the number of rounds
+        without further data.
     """
 
     name: str
@@ -129,8 +134,9 @@ PEERS = [
 #: The LambdaMART of each library, as its own ranker trains it by default.
 BASELINES = {peer.library: peer for peer in PEERS if peer.name in (LAMBDARANK, RANK_NDCG)}
 
-#: The trees of LGBMRanker for our loss, and the random trees of our defaults for LambdaMART, so that a reader sees what
-#: the loss adds and what the trees add. The objectives of the libraries draw rows in place of queries.
+#: The trees of LGBMRanker for our loss, and the random trees of our defaults for LambdaMART, so
+#: that a reader sees what the loss adds and what the trees add. The objectives of the libraries
+#: draw rows in place of queries.
 THEIR_TREES = {
     "n_estimators": 100,
     "learning_rate": 0.1,
@@ -153,23 +159,45 @@ RANDOM_RANK_NDCG = {**RANDOM_TREES, **XGBOOST_SHAPE}
 UNTUNED = [
     *PEERS,
     # Without the factor of the query, which makes LambdaMART fail where judges disagree.
-    Method("LGBMRanker lambdarank_norm=False", "lightgbm", False, partial(lightgbm.LGBMRanker, lambdarank_norm=False)),
+    Method(
+        "LGBMRanker lambdarank_norm=False",
+        "lightgbm",
+        False,
+        partial(lightgbm.LGBMRanker, lambdarank_norm=False),
+    ),
     Method(
         "XGBRanker lambdarank_normalization=False",
         "xgboost",
         False,
         partial(xgboost.XGBRanker, lambdarank_normalization=False),
     ),
-    Method("LightGBMRanker, trees of LGBMRanker", "lightgbm", True, partial(br.LightGBMRanker, **THEIR_TREES)),
-    Method("lambdarank, random trees", "lightgbm", True, partial(br.LightGBMRanker, "lambdarank", **RANDOM_LAMBDARANK)),
-    Method("rank:ndcg, random trees", "xgboost", True, partial(br.XGBoostRanker, "rank:ndcg", **RANDOM_RANK_NDCG)),
+    Method(
+        "LightGBMRanker, trees of LGBMRanker",
+        "lightgbm",
+        True,
+        partial(br.LightGBMRanker, **THEIR_TREES),
+    ),
+    Method(
+        "lambdarank, random trees",
+        "lightgbm",
+        True,
+        partial(br.LightGBMRanker, "lambdarank", **RANDOM_LAMBDARANK),
+    ),
+    Method(
+        "rank:ndcg, random trees",
+        "xgboost",
+        True,
+        partial(br.XGBoostRanker, "rank:ndcg", **RANDOM_RANK_NDCG),
+    ),
     Method("LightGBMRanker", "lightgbm", True, br.LightGBMRanker),
     Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
     Method("BaggedRanker of LightGBMRanker", "lightgbm", True, partial(bagged, br.LightGBMRanker)),
     Method("BaggedRanker of XGBoostRanker", "xgboost", True, partial(bagged, br.XGBoostRanker)),
     # The transformer, which is ours, makes the features of lists for all.
     *(
-        Method(f"{peer.name}, query features", peer.library, True, partial(OnQueryFeatures, peer.make))
+        Method(
+            f"{peer.name}, query features", peer.library, True, partial(OnQueryFeatures, peer.make)
+        )
         for peer in PEERS
         if peer.name != "LGBMRanker rank_xendcg"
     ),
@@ -181,7 +209,9 @@ UNTUNED = [
 
 
 def early_stopping_methods():
-    """The peers, and our rankers, which also get the number of rounds from all training queries, as by default."""
+    """The peers, and our rankers, which also get the number of rounds from all training queries, as
+    by default.
+    """
     yield from PEERS
     for library, make in OURS.items():
         yield Method(make.__name__, library, True, make)
@@ -189,7 +219,9 @@ def early_stopping_methods():
 
 
 def tuned_methods():
-    """The peers and the losses among which tuning may choose, with the hyperparameters that only they have."""
+    """The peers and the losses among which tuning may choose, with the hyperparameters that only
+    they have.
+    """
     own = {
         LAMBDARANK: {
             "lambdarank_truncation_level": [10, 20, 30, 100],
@@ -213,7 +245,9 @@ def tuned_methods():
         exponents = {"exponent": [-0.25, 0.0, 0.25, 0.5, 1.0]}
         yield Method(f"{name} power", library, True, partial(power, make), {**cutoffs, **exponents})
         epsilons = {"epsilon": [0.1, 0.3, 1.0]}
-        yield Method(f"{name} cosine", library, True, partial(cosine, make), {**cutoffs, **epsilons})
+        yield Method(
+            f"{name} cosine", library, True, partial(cosine, make), {**cutoffs, **epsilons}
+        )
 
 
 PROTOCOLS = {
@@ -236,12 +270,16 @@ def processor_seconds(library, fit):
 
 @cache
 def train_once(library):
-    """Train each ranker of a library on few queries, so that imports are not in the seconds of the next fit."""
+    """Train each ranker of a library on few queries, so that imports are not in the seconds of the
+    next fit.
+    """
     makers = [peer.make for peer in PEERS if peer.library == library] + [
         make for name, make in OURS.items() if name == library
     ]
     for make in makers:
-        accept_qid(make(**RUNNING[library], n_estimators=2)).fit(*br.make_ranking(20, random_state=0))
+        accept_qid(make(**RUNNING[library], n_estimators=2)).fit(
+            *br.make_ranking(20, random_state=0)
+        )
 
 
 def fit(method, protocol, fold, seed, n_draws):
@@ -253,23 +291,33 @@ def fit(method, protocol, fold, seed, n_draws):
         ranker = accept_qid(method.make(**running))
         ranker.fit(*training_queries(fold))
     else:
-        rate = {} if method.is_ours or method.library == "catboost" else {"learning_rate": LEARNING_RATE}
+        rate = (
+            {}
+            if method.is_ours or method.library == "catboost"
+            else {"learning_rate": LEARNING_RATE}
+        )
         ranker = fit_with_early_stopping(method, {**running, **rate}, fold, MAX_ROUNDS, PATIENCE)
     return ranker, {"rounds": int(ranker.best_iteration_)}
 
 
 def fit_with_early_stopping(method, parameters, fold, rounds, patience):
-    """Train on the training queries without the validation queries, which decide on the number of rounds."""
+    """Train on the training queries without the validation queries, which decide on the number of
+    rounds.
+    """
     stopping = {"n_estimators": rounds, "early_stopping_rounds": patience}
     evaluation = [tuple(fold.validation)]
     if method.is_ours:
-        return method.make(**parameters, **stopping).fit(*fold.train, eval_set=evaluation, eval_metric="ndcg@10")
+        return method.make(**parameters, **stopping).fit(
+            *fold.train, eval_set=evaluation, eval_metric="ndcg@10"
+        )
     ranker = accept_qid(method.make(**parameters, **stopping, **METRICS[method.library]))
     return ranker.fit(*fold.train, eval_set=evaluation)
 
 
 def fit_best_draw(method, running, fold, seed, n_draws):
-    """Train all draws of the hyperparameters; the one with the best NDCG@10 on the validation queries is returned."""
+    """Train all draws of the hyperparameters; the one with the best NDCG@10 on the validation
+    queries is returned.
+    """
     best, best_value, draws = None, -np.inf, []
     for number in range(n_draws):
         settings = draw(method, seed, number)
@@ -278,7 +326,9 @@ def fit_best_draw(method, running, fold, seed, n_draws):
         ranker = fit_with_early_stopping(method, parameters, fold, MAX_ROUNDS_TUNED, PATIENCE_TUNED)
         X, y, qid = fold.validation
         value = float(br.ndcg_score(y, ranker.predict(X), qid, k=10))
-        draws.append({"settings": settings, "validation": value, "rounds": int(ranker.best_iteration_)})
+        draws.append(
+            {"settings": settings, "validation": value, "rounds": int(ranker.best_iteration_)}
+        )
         if value > best_value:
             best, best_value = ranker, value
     return best, {"draws": draws}
@@ -306,14 +356,22 @@ def _draw_one(choices, random):
 
 
 def library_parameters(method, settings):
-    """The settings of the trees under the names of a ranker; ours draw queries where others draw rows."""
+    """The settings of the trees under the names of a ranker; ours draw queries where others draw
+    rows.
+    """
     shared = {name: settings[name] for name in ("learning_rate", "reg_lambda")}
     leaves, min_child, colsample = settings["leaves"], settings["min_child"], settings["colsample"]
     shared["subsample_queries" if method.is_ours else "subsample"] = settings["subsample"]
     if method.library == "catboost":
-        # CatBoost grows symmetric trees: the number of leaves is a power of 2, and there is no minimum of documents.
+        # CatBoost grows symmetric trees: the number of leaves is a power of 2, and there is no
+        # minimum of documents.
         depth = int(np.log2(leaves + 1))
-        return {**shared, "depth": depth, "bootstrap_type": "Bernoulli", "colsample_bylevel": colsample}
+        return {
+            **shared,
+            "depth": depth,
+            "bootstrap_type": "Bernoulli",
+            "colsample_bylevel": colsample,
+        }
     shared.update(leaf_parameters(method.library, leaves))
     if method.library == "lightgbm":
         node = "colsample_bynode" if method.is_ours else "feature_fraction_bynode"

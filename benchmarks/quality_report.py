@@ -2,31 +2,35 @@
 
 python benchmarks/quality_report.py FOLDER [--output FOLDER] [--keep]
 
-Everything is NDCG@10 of test queries, each the mean over seeds; queries without a relevant document are left out. A
-method is left out of a data set if the runs of some of its folds are missing. Intervals are 95% intervals of the
-bootstrap over queries (of single sets: Student's), and p-values those of paired randomization tests.
+Everything is NDCG@10 of test queries, each the mean over seeds; queries without a relevant document
+are left out. A method is left out of a data set if the runs of some of its folds are missing.
+Intervals are 95% intervals of the bootstrap over queries (of single sets: Student's), and p-values
+those of paired randomization tests.
 
-quality_PROTOCOL.csv has a row for each data set and method: its mean, and its difference to LightGBM's LambdaMART. For
-methods on XGBoost there is a second row, with the difference to XGBoost's. "fit_s" are the mean processor seconds of a
-fit, which are those of all draws of a tuned method, and "times_lgbmranker" is their ratio to those of LightGBM's
-LambdaMART.
+quality_PROTOCOL.csv has a row for each data set and method: its mean, and its difference to
+LightGBM's LambdaMART. For methods on XGBoost there is a second row, with the difference to
+XGBoost's. "fit_s" are the mean processor seconds of a fit, which are those of all draws of a tuned
+method, and "times_lgbmranker" is their ratio to those of LightGBM's LambdaMART.
 
-quality.csv has a row for each protocol and method: the mean over the real data sets of its difference to LightGBM's
-LambdaMART, with the interval of a sum of independent normal means, the sets on which it is significantly better and
-worse at 5%, the worst set, and the geometric mean of "times_lgbmranker".
+quality.csv has a row for each protocol and method: the mean over the real data sets of its
+difference to LightGBM's LambdaMART, with the interval of a sum of independent normal means, the
+sets on which it is significantly better and worse at 5%, the worst set, and the geometric mean of
+"times_lgbmranker".
 
-quality_headline.csv has a row for each of our methods and each peer: the mean over data sets of the mean difference, in
-which all data sets have the same weight. Its interval is of resamples of the queries of each set, and its p-value of
-random signs of the differences of all queries. Won and lost are the data sets on which it is significantly better and
-worse, at 5%, and with "_holm" after Holm's correction for the number of data sets. "best peer" is on each data set the
-peer with the best mean on its test queries, which is not known in advance. Synthetic data have rows of their own.
-"detectable" is the true mean difference that a test at 5% finds with a probability of 80%, with these queries.
+quality_headline.csv has a row for each of our methods and each peer: the mean over data sets of the
+mean difference, in which all data sets have the same weight. Its interval is of resamples of the
+queries of each set, and its p-value of random signs of the differences of all queries. Won and lost
+are the data sets on which it is significantly better and worse, at 5%, and with "_holm" after
+Holm's correction for the number of data sets. "best peer" is on each data set the peer with the
+best mean on its test queries, which is not known in advance. Synthetic data have rows of their own.
+"detectable" is the true mean difference that a test at 5% finds with a probability of 80%, with
+these queries.
 
-With --keep, rows for which there are no runs are those of the present tables. This is refused if a method that has both
-runs and rows has not the same mean NDCG@10 on each data set in both.
+With --keep, rows for which there are no runs are those of the present tables. This is refused if a
+method that has both runs and rows has not the same mean NDCG@10 on each data set in both.
 
-The pictures are of the protocol "untuned": quality.png has the differences by data set, and quality_time.png the mean
-difference of each method and the time of its fit.
+The pictures are of the protocol "untuned": quality.png has the differences by data set, and
+quality_time.png the mean difference of each method and the time of its fit.
 """
 
 import itertools
@@ -50,7 +54,8 @@ from boostrank.displays import style
 from boostrank.significance import confidence_interval, holm
 
 LEVEL, N_RESAMPLES = 0.05, 10_000
-#: A difference of this many standard errors is found with a probability of 80% by a two-sided test at 5%.
+#: A difference of this many standard errors is found with a probability of 80% by a two-sided test
+#: at 5%.
 ERRORS_DETECTABLE, ERRORS_OF_INTERVAL = 2.80, 1.96
 BEST_PEER = "best peer"
 #: Methods that only the tables have, since the picture of times has no space for them.
@@ -60,26 +65,33 @@ PANELS = {
     LAMBDARANK: {"LightGBMRanker": "default", "BaggedRanker of LightGBMRanker": "bag of ten"},
     RANK_NDCG: {"XGBoostRanker": "default", "BaggedRanker of XGBoostRanker": "bag of ten"},
 }
-#: In the picture of times, the distance in pixels that a label may be farther away for each interval that it avoids.
+#: In the picture of times, the distance in pixels that a label may be farther away for each
+#: interval that it avoids.
 LINE_COST = 8
 #: Where a label may be of its point, the best first.
 SIDES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-1, -1)])
 
 
 def values_by_method(runs):
-    """NDCG@10 of each test query by data set and method: ``{data: {method: array of shape (n_queries,)}}``.
+    """NDCG@10 of each test query by data set and method: ``{data: {method: array of shape
+    (n_queries,)}}``.
 
-    Each is the mean over seeds, without queries that have no relevant document. Methods for which a fold is missing
-    that other methods have are printed, and left out.
+    Each is the mean over seeds, without queries that have no relevant document. Methods for which a
+    fold is missing that other methods have are printed, and left out.
     """
     values = {}
     for data, of_data in runs.groupby("data", sort=False):
         folds = sorted(of_data["fold"].unique().tolist())
         values[data] = {}
         for method, of_method in of_data.groupby("method", sort=False):
-            by_fold = of_method.groupby("fold")["ndcg@10"].agg(lambda lists: np.mean(list(lists), axis=0))
+            by_fold = of_method.groupby("fold")["ndcg@10"].agg(
+                lambda lists: np.mean(list(lists), axis=0)
+            )
             if missing := sorted(set(folds) - set(by_fold.index)):
-                print(f"{of_method['protocol'].iloc[0]}, {data}: {method} has no runs of the folds {missing}; left out")
+                print(
+                    f"{of_method['protocol'].iloc[0]}, {data}: {method} has no runs of the folds "
+                    f"{missing}; left out"
+                )
                 continue
             all_queries = np.concatenate(by_fold[folds].tolist())
             values[data][method] = all_queries[~np.isnan(all_queries)]
@@ -102,33 +114,67 @@ def compare(values, baseline):
 
 
 def table_by_set(runs, values):
-    """A row for each data set, method and baseline; the baseline of all has a row without a difference."""
+    """A row for each data set, method and baseline; the baseline of all has a row without a
+    difference.
+    """
     about = runs.groupby("method")[["library", "is_ours"]].first()
     seconds = runs.groupby(["data", "method"])["fit_s"].mean()
     rows = []
     for data, of_data in values.items():
         for method, own in of_data.items():
-            row = {"data": data, "library": about["library"][method], "method": method, "queries": len(own)}
+            row = {
+                "data": data,
+                "library": about["library"][method],
+                "method": method,
+                "queries": len(own),
+            }
             row |= {"fit_s": seconds[data, method], "ndcg@10": own.mean()}
-            row["times_lgbmranker"] = seconds[data, method] / seconds.get((data, LAMBDARANK), np.nan)
+            row["times_lgbmranker"] = seconds[data, method] / seconds.get(
+                (data, LAMBDARANK), np.nan
+            )
             baselines = [LAMBDARANK, RANK_NDCG] if row["library"] == "xgboost" else [LAMBDARANK]
             baselines = [name for name in baselines if name in of_data and name != method]
-            rows += [{**row, "baseline": name, **compare(own, of_data[name])} for name in baselines] or [row]
-    columns = ["data", "library", "method", "queries", "fit_s", "times_lgbmranker", "ndcg@10", "baseline"]
+            rows += [
+                {**row, "baseline": name, **compare(own, of_data[name])} for name in baselines
+            ] or [row]
+    columns = [
+        "data",
+        "library",
+        "method",
+        "queries",
+        "fit_s",
+        "times_lgbmranker",
+        "ndcg@10",
+        "baseline",
+    ]
     columns += ["difference", "low", "high", "p", "wins", "ties", "losses"]
     table = pd.DataFrame(rows, columns=columns)
     return table.astype(dict.fromkeys(["wins", "ties", "losses"], "Int64"))
 
 
 def summary(table):
-    """A row for each method: its mean difference to LightGBM's LambdaMART over the real data sets of its protocol."""
+    """A row for each method: its mean difference to LightGBM's LambdaMART over the real data sets
+    of its protocol.
+    """
     real = table[(table["data"] != SYNTHETIC) & (table["baseline"] == LAMBDARANK)]
     rows = []
     for method, of_method in real.groupby("method", sort=False):
         difference, p = of_method["difference"], of_method["p"]
-        mean, half = difference.mean(), np.hypot.reduce((of_method["high"] - of_method["low"]) / 2) / len(of_method)
-        row = {"method": method, "sets": len(of_method), "difference": mean, "low": mean - half, "high": mean + half}
-        row |= {"won": ((difference > 0) & (p <= LEVEL)).sum(), "lost": ((difference < 0) & (p <= LEVEL)).sum()}
+        mean, half = (
+            difference.mean(),
+            np.hypot.reduce((of_method["high"] - of_method["low"]) / 2) / len(of_method),
+        )
+        row = {
+            "method": method,
+            "sets": len(of_method),
+            "difference": mean,
+            "low": mean - half,
+            "high": mean + half,
+        }
+        row |= {
+            "won": ((difference > 0) & (p <= LEVEL)).sum(),
+            "lost": ((difference < 0) & (p <= LEVEL)).sum(),
+        }
         worst = difference.idxmin()
         row |= {"worst_set": of_method["data"][worst], "worst_difference": difference[worst]}
         times = np.exp(np.log(of_method["times_lgbmranker"]).mean(skipna=False))
@@ -137,7 +183,9 @@ def summary(table):
 
 
 def headline(values, ours, peers):
-    """A row for each of our methods and each peer, and the best peer of each data set, over all sets that have both."""
+    """A row for each of our methods and each peer, and the best peer of each data set, over all
+    sets that have both.
+    """
     differences = {}
     for data, of_data in values.items():
         of_peers = {name: of_data[name] for name in peers if name in of_data}
@@ -149,11 +197,15 @@ def headline(values, ours, peers):
                     differences.setdefault((method, peer), {})[data] = of_data[method] - theirs
     resampled = _resampled_by_set(differences, list(values))
     pairs = [pair for pair in itertools.product(ours, [*peers, BEST_PEER]) if pair in differences]
-    return pd.DataFrame([_headline_row(*pair, differences[pair], resampled[pair]) for pair in pairs])
+    return pd.DataFrame(
+        [_headline_row(*pair, differences[pair], resampled[pair]) for pair in pairs]
+    )
 
 
 def _resampled_by_set(differences, data_sets):
-    """Mean differences in resamples of the queries of each set, a list with an array for each set of the pair."""
+    """Mean differences in resamples of the queries of each set, a list with an array for each set
+    of the pair.
+    """
     resampled = {pair: [] for pair in differences}
     for number, data in enumerate(data_sets):
         pairs = [pair for pair, by_set in differences.items() if data in by_set]
@@ -172,7 +224,14 @@ def _headline_row(method, peer, by_set, resampled):
     low, high = np.quantile(np.mean(resampled, axis=0), [0.025, 0.975])
     # The sum of these is the mean over sets, times the number of sets.
     weighted = np.concatenate([values / len(values) for values in by_set.values()])
-    row = {"method": method, "peer": peer, "sets": len(means), "difference": means.mean(), "low": low, "high": high}
+    row = {
+        "method": method,
+        "peer": peer,
+        "sets": len(means),
+        "difference": means.mean(),
+        "low": low,
+        "high": high,
+    }
     row["p"] = br.permutation_test(weighted, np.zeros(len(weighted))).p_value
     for suffix, p_values in (("", np.array(p)), ("_holm", holm(p))):
         row[f"won{suffix}"] = int(((means > 0) & (p_values <= LEVEL)).sum())
@@ -181,19 +240,28 @@ def _headline_row(method, peer, by_set, resampled):
 
 
 def plot(table, heads, path):
-    """Differences of our rankers to the LambdaMART of their library, by data set and in the mean, with intervals."""
+    """Differences of our rankers to the LambdaMART of their library, by data set and in the mean,
+    with intervals.
+    """
     are_shown = table["method"].isin([method for methods in PANELS.values() for method in methods])
     queries = table[are_shown].groupby("data")["queries"].first()
     real = queries.drop(SYNTHETIC, errors="ignore").sort_values()
     # From the bottom to the top.
     rows = [*queries.index.intersection([SYNTHETIC]), "mean", *real.index]
-    labels = [f"mean of {len(real)} sets" if row == "mean" else f"{row} ({queries[row]})" for row in rows]
-    means = heads[(heads["protocol"] == "untuned") & (heads["kind"] == "real")].rename(columns={"peer": "baseline"})
+    labels = [
+        f"mean of {len(real)} sets" if row == "mean" else f"{row} ({queries[row]})" for row in rows
+    ]
+    means = heads[(heads["protocol"] == "untuned") & (heads["kind"] == "real")].rename(
+        columns={"peer": "baseline"}
+    )
     shown = pd.concat([table, means.assign(data="mean")]).set_index(["baseline", "method", "data"])
     keys = [(baseline, method) for baseline, methods in PANELS.items() for method in methods]
     shown = shown[shown.index.droplevel("data").isin(keys)].sort_index()
     limit = half_width(shown)
-    looks = ({"color": style.BLUE, "marker": "o"}, {"color": style.ORANGE, "marker": "s", "markerfacecolor": "white"})
+    looks = (
+        {"color": style.BLUE, "marker": "o"},
+        {"color": style.ORANGE, "marker": "s", "markerfacecolor": "white"},
+    )
     size = {"figsize": (9, 0.48 * len(rows) + 1.3), "layout": "constrained"}
     figure, axes = plt.subplots(1, len(PANELS), sharey=True, **size)
     for ax, (baseline, methods) in zip(axes, PANELS.items(), strict=True):
@@ -209,49 +277,100 @@ def plot(table, heads, path):
         style.light_grid(ax, "x")
     axes[0].set_yticks(range(len(rows)), labels)
     axes[0].set_ylim(-0.6, len(rows) - 0.4)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False)
-    figure.supxlabel("difference of NDCG@10 with default parameters (95% interval)", fontsize="medium")
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside upper right", ncols=2, frameon=False
+    )
+    figure.supxlabel(
+        "difference of NDCG@10 with default parameters (95% interval)", fontsize="medium"
+    )
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
 def half_width(shown):
-    """The largest difference that a panel shows: all means and most ends of intervals are inside."""
+    """The largest difference that a panel shows: all means and most ends of intervals are
+    inside.
+    """
     ends = shown[["low", "high"]].abs().max(axis=1)
     return max(1.4 * shown["difference"].abs().max(), 1.2 * ends.quantile(0.8), 1e-3)
 
 
 def draw_intervals(ax, part, heights, limit, **look):
-    """Draw a point and its interval at each height; an end beyond the limit is an arrow and its number."""
-    inside, line = part[["low", "high"]].clip(-limit, limit), {"color": look["color"], "linewidth": 1.3}
+    """Draw a point and its interval at each height; an end beyond the limit is an arrow and its
+    number.
+    """
+    inside, line = (
+        part[["low", "high"]].clip(-limit, limit),
+        {"color": look["color"], "linewidth": 1.3},
+    )
     ax.hlines(heights, inside["low"], inside["high"], **line)
     ax.plot(part["difference"], heights, linestyle="", markersize=5, **look)
     for column, sign, arrow, side in (("low", -1, "<", "left"), ("high", 1, ">", "right")):
         for height, end in zip(heights, part[column], strict=True):
             if sign * end > limit:
                 ax.plot(0.98 * sign * limit, height, arrow, color=look["color"], markersize=4)
-                ax.annotate(f"{end:+.3f}", (0.96 * sign * limit, height), ha=side, va="bottom", fontsize="small")
+                ax.annotate(
+                    f"{end:+.3f}",
+                    (0.96 * sign * limit, height),
+                    ha=side,
+                    va="bottom",
+                    fontsize="small",
+                )
 
 
 def plot_time(table, path):
-    """Mean difference to LightGBM's LambdaMART over the time of a fit relative to it, a point for each method."""
-    origin = {"method": LAMBDARANK, "difference": 0.0, "low": 0.0, "high": 0.0, "times_lgbmranker": 1.0}
+    """Mean difference to LightGBM's LambdaMART over the time of a fit relative to it, a point for
+    each method.
+    """
+    origin = {
+        "method": LAMBDARANK,
+        "difference": 0.0,
+        "low": 0.0,
+        "high": 0.0,
+        "times_lgbmranker": 1.0,
+    }
     points = pd.concat([pd.DataFrame([origin]), table.dropna(subset="times_lgbmranker")])
-    points = points[~points["method"].str.contains(VARIANTS)].sort_values("difference", ascending=False)
+    points = points[~points["method"].str.contains(VARIANTS)].sort_values(
+        "difference", ascending=False
+    )
     is_ours = np.array([PROTOCOLS["untuned"][method].is_ours for method in points["method"]])
     figure, ax = plt.subplots(figsize=(10, 6.5), dpi=120, layout="constrained")
     ax.axhline(0, color=style.BLACK, linewidth=0.8)
-    for rows, title, color in ((points[is_ours], "boostrank", style.BLUE), (points[~is_ours], "others", style.ORANGE)):
-        ax.vlines(rows["times_lgbmranker"], rows["low"], rows["high"], color=color, linewidth=0.9, alpha=0.6)
-        ax.plot(rows["times_lgbmranker"], rows["difference"], "o", color=color, markersize=7, label=title)
+    for rows, title, color in (
+        (points[is_ours], "boostrank", style.BLUE),
+        (points[~is_ours], "others", style.ORANGE),
+    ):
+        ax.vlines(
+            rows["times_lgbmranker"],
+            rows["low"],
+            rows["high"],
+            color=color,
+            linewidth=0.9,
+            alpha=0.6,
+        )
+        ax.plot(
+            rows["times_lgbmranker"],
+            rows["difference"],
+            "o",
+            color=color,
+            markersize=7,
+            label=title,
+        )
     ax.set_xscale("log")
     ax.margins(x=0.12)
     low, high = ax.get_xlim()
-    ticks = [tick for tick in np.outer(10.0 ** np.arange(-3, 5), [1, 2, 5]).ravel() if low <= tick <= high]
+    ticks = [
+        tick
+        for tick in np.outer(10.0 ** np.arange(-3, 5), [1, 2, 5]).ravel()
+        if low <= tick <= high
+    ]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.set_xlabel(f"processor time of a fit, relative to {LAMBDARANK}()", fontsize="large")
-    ax.set_ylabel(f"NDCG@10 minus that of {LAMBDARANK}(), mean of {table['sets'].max()} data sets", fontsize="large")
+    ax.set_ylabel(
+        f"NDCG@10 minus that of {LAMBDARANK}(), mean of {table['sets'].max()} data sets",
+        fontsize="large",
+    )
     ax.legend(frameon=False, loc="upper left", fontsize="large")
     style.light_grid(ax)
     colors = np.where(is_ours, style.BLUE, style.ORANGE)
@@ -261,12 +380,18 @@ def plot_time(table, path):
 
 
 def label_points(ax, points, colors):
-    """Write the label of each point near to it, where it covers no point, no other label and few intervals."""
+    """Write the label of each point near to it, where it covers no point, no other label and few
+    intervals.
+    """
     ax.figure.canvas.draw()
     low, center, high = (
-        ax.transData.transform(points[["times_lgbmranker", column]]) for column in ("low", "difference", "high")
+        ax.transData.transform(points[["times_lgbmranker", column]])
+        for column in ("low", "difference", "high")
     )
-    occupied = [*map(Bbox.from_extents, np.hstack([center - 7, center + 7])), ax.get_legend().get_window_extent()]
+    occupied = [
+        *map(Bbox.from_extents, np.hstack([center - 7, center + 7])),
+        ax.get_legend().get_window_extent(),
+    ]
     lines, frame = [*map(Bbox.from_extents, np.hstack([low - 1, high + 1]))], ax.get_window_extent()
     halo = [patheffects.withStroke(linewidth=3, foreground="white")]
     for point, label, color in zip(center, points["method"], colors, strict=True):
@@ -276,7 +401,11 @@ def label_points(ax, points, colors):
         for distance, side in itertools.product(range(10, 200, 5), SIDES):
             middle = point + side * (distance + size / 2)
             box = Bbox([middle - size / 2, middle + size / 2])
-            if frame.containsx(box.x0) and frame.containsx(box.x1) and not box.count_overlaps(occupied):
+            if (
+                frame.containsx(box.x0)
+                and frame.containsx(box.x1)
+                and not box.count_overlaps(occupied)
+            ):
                 places.setdefault(distance + LINE_COST * box.count_overlaps(lines), box)
         box = places[min(places)]
         text.set(x=box.x0, y=box.y0)
@@ -284,11 +413,16 @@ def label_points(ax, points, colors):
 
 
 def of_protocol(runs, protocol):
-    """The runs of the methods in the table of a protocol, in its sequence; refuses tuned runs of different budgets."""
+    """The runs of the methods in the table of a protocol, in its sequence; refuses tuned runs of
+    different budgets.
+    """
     known = list(PROTOCOLS[protocol])
     part = runs[(runs["protocol"] == protocol) & runs["method"].isin(known)]
     if "draws" in part and (budgets := part["draws"].dropna().map(len)).nunique() > 1:
-        raise SystemExit(f"budgets differ: {budgets.value_counts().to_dict()} runs by draws; keep those of one budget")
+        raise SystemExit(
+            f"budgets differ: {budgets.value_counts().to_dict()} runs by draws; keep those of one "
+            f"budget"
+        )
     return part.iloc[np.lexsort([part["method"].map(known.index), part["data"]])]
 
 
@@ -301,9 +435,15 @@ def tables_of(runs):
             continue
         values = values_by_method(part)
         tables[protocol] = table_by_set(part, values)
-        ours, peers = (part.loc[part["is_ours"] == flag, "method"].unique() for flag in (True, False))
+        ours, peers = (
+            part.loc[part["is_ours"] == flag, "method"].unique() for flag in (True, False)
+        )
         for kind in ("real", SYNTHETIC):
-            of_kind = {data: of_data for data, of_data in values.items() if (data == SYNTHETIC) == (kind == SYNTHETIC)}
+            of_kind = {
+                data: of_data
+                for data, of_data in values.items()
+                if (data == SYNTHETIC) == (kind == SYNTHETIC)
+            }
             head = headline(of_kind, ours, peers)
             head.insert(0, "protocol", protocol)
             head.insert(1, "kind", kind)
@@ -319,7 +459,9 @@ def table_name(protocol):
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("folder", type=Path, help="the folder of the runs of quality.py")
-    parser.add_argument("--keep", action="store_true", help="keep rows of the present tables that have no runs")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep rows of the present tables that have no runs"
+    )
     arguments = parser.parse_args()
     matplotlib.use("Agg")
     runs = pd.DataFrame(read_results(arguments.folder))
@@ -328,13 +470,20 @@ def main():
     tables, heads = tables_of(runs)
     if arguments.keep:
         read = partial(quality_kept.read, arguments.output or FOLDER / "results")
-        tables = {name: quality_kept.keep_by_set(table, read(table_name(name)), name) for name, table in tables.items()}
+        tables = {
+            name: quality_kept.keep_by_set(table, read(table_name(name)), name)
+            for name, table in tables.items()
+        }
         heads = quality_kept.keep_headline(heads, read("quality_headline"), BEST_PEER)
-        about["notes"].append("rows of methods that were not run again are those of the table before")
+        about["notes"].append(
+            "rows of methods that were not run again are those of the table before"
+        )
     for protocol, table in tables.items():
         title = f"NDCG@10 of each method, and its difference to LambdaMART; protocol {protocol!r}"
         publish(table, table_name(protocol), arguments.output, title=title, **about)
-    heads["detectable"] = ERRORS_DETECTABLE * (heads["high"] - heads["low"]) / (2 * ERRORS_OF_INTERVAL)
+    heads["detectable"] = (
+        ERRORS_DETECTABLE * (heads["high"] - heads["low"]) / (2 * ERRORS_OF_INTERVAL)
+    )
     title = "Mean differences of NDCG@10 over data sets, of our methods to each peer"
     formats = {"worst_difference": "+.4f"}
     publish(heads, "quality_headline", arguments.output, title=title, formats=formats, **about)

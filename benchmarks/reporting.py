@@ -1,8 +1,9 @@
 """Command line, tables and CSV files of all benchmarks.
 
-A script makes its parser with :func:`make_parser` and gives its full table to :func:`publish`, which prints the table
-as Markdown and writes it as CSV. The CSV file begins with comment lines: the title, the day, the command, the seeds and
-the versions. ``pandas.read_csv(path, comment="#")`` skips them.
+A script makes its parser with :func:`make_parser` and gives its full table to :func:`publish`,
+which prints the table as Markdown and writes it as CSV. The CSV file begins with comment lines: the
+title, the day, the command, the seeds and the versions. ``pandas.read_csv(path, comment="#")``
+skips them.
 """
 
 import argparse
@@ -34,7 +35,9 @@ FORMATS = {
 
 def make_parser(description):
     """A parser that prints `description` as it is, with the option ``--output``."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "--output",
         type=Path,
@@ -44,8 +47,13 @@ def make_parser(description):
 
 
 def versions(packages=PACKAGES):
-    """Versions of Python and of the packages, number of cores and kind of processor, in one line."""
-    texts = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in packages)]
+    """Versions of Python and of the packages, number of cores and kind of processor, in one
+    line.
+    """
+    texts = [
+        f"Python {platform.python_version()}",
+        *(f"{name} {version(name)}" for name in packages),
+    ]
     return f"{', '.join(texts)}; {os.cpu_count()} cores, {platform.machine()}"
 
 
@@ -64,7 +72,8 @@ def publish(table, name, output, *, title, seeds, formats=None, notes=(), packag
     seeds : str
         The random seeds that the figures depend on.
     formats : mapping of column to format, optional
-        How numbers are printed where `FORMATS` does not say it; the file has six digits of all of them.
+        How numbers are printed where `FORMATS` does not say it; the file has six digits of all of
+        them.
     notes : sequence of str
         Further comment lines of the file.
     packages : sequence of str
@@ -100,12 +109,19 @@ def picture_path(name, output):
 
 
 def markdown(table, formats=None):
-    """`table` as Markdown; columns of numbers are aligned to the right, and missing values are empty."""
+    """`table` as Markdown; columns of numbers are aligned to the right, and missing values are
+    empty.
+    """
     formats = {**{column: _format_of(column) for column in table.columns}, **(formats or {})}
-    rules = ["---:" if pd.api.types.is_numeric_dtype(table[column]) else "---" for column in table.columns]
+    rules = [
+        "---:" if pd.api.types.is_numeric_dtype(table[column]) else "---"
+        for column in table.columns
+    ]
     lines = ["| " + " | ".join(map(str, table.columns)) + " |", "|" + "|".join(rules) + "|"]
     for row in table.itertuples(index=False):
-        cells = [_cell(value, formats[column]) for column, value in zip(table.columns, row, strict=True)]
+        cells = [
+            _cell(value, formats[column]) for column, value in zip(table.columns, row, strict=True)
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -121,7 +137,9 @@ def _cell(value, number_format):
 
 
 def resampled_means(rows, n_resamples, random_state):
-    """Means of `rows`, shape (n_rows, n), over resamples of the queries, shape (n_rows, n_resamples)."""
+    """Means of `rows`, shape (n_rows, n), over resamples of the queries, shape (n_rows,
+    n_resamples).
+    """
     n = rows.shape[1]
     means = np.empty((len(rows), n_resamples))
     random = np.random.default_rng(random_state)
@@ -129,7 +147,8 @@ def resampled_means(rows, n_resamples, random_state):
     step = max(1, 1_000_000 // n)
     for start in range(0, n_resamples, step):
         size = min(step, n_resamples - start)
-        # How often each query occurs in each resample, by one count over all resamples of this step.
+        # How often each query occurs in each resample, by one count over all resamples of this
+        # step.
         draws = random.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
         counts = np.bincount(draws.ravel(), minlength=size * n).reshape(size, n)
         means[:, start : start + size] = rows @ counts.T.astype(np.float64) / n

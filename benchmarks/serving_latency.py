@@ -1,10 +1,12 @@
-"""Time to score the documents of one query: `predict`, the booster, ONNX Runtime, treelite, TL2cgen and lleaves.
+"""Time to score the documents of one query: `predict`, the booster, ONNX Runtime, treelite, TL2cgen
+and lleaves.
 
 python benchmarks/serving_latency.py [--turns 40] [--output FOLDER]
 
-All predict with the same trees and one thread, and their calls take turns in one process. Times are processor seconds;
-a ratio is taken within a turn. Before, the scores of all are compared. TL2cgen, which compiles C with gcc, and lleaves
-are left out if they are not installed; lleaves needs llvmlite below 0.45.
+All predict with the same trees and one thread, and their calls take turns in one process. Times are
+processor seconds; a ratio is taken within a turn. Before, the scores of all are compared. TL2cgen,
+which compiles C with gcc, and lleaves are left out if they are not installed; lleaves needs
+llvmlite below 0.45.
 """
 
 import tempfile
@@ -29,7 +31,9 @@ OPTIONAL = ("tl2cgen", "lleaves")
 
 
 def predictors(ranker, folder):
-    """Functions of an array of float32, by the name of the tool; the first is that of the library itself."""
+    """Functions of an array of float32, by the name of the tool; the first is that of the library
+    itself.
+    """
     booster, is_lightgbm = ranker.booster_, isinstance(ranker, br.LightGBMRanker)
     if is_lightgbm:
         native = partial(booster.predict, num_threads=1)
@@ -85,7 +89,9 @@ def main():
                     difference = np.abs(np.ravel(predict(query)) - ranker.predict(query)).max()
                     assert difference < 1e-4, (name, difference)
                 calls = {name: partial(predict, query) for name, predict in functions.items()}
-                seconds = seconds_in_turns(calls, arguments.turns, warm_up=True, clock=time.process_time)
+                seconds = seconds_in_turns(
+                    calls, arguments.turns, warm_up=True, clock=time.process_time
+                )
                 medians, ratios = 1000 * seconds.median(), median_ratios(seconds, "booster")
                 model = type(ranker).__name__
                 rows += [(model, n_documents, name, medians[name], ratios[name]) for name in calls]
@@ -96,7 +102,12 @@ def main():
         title=f"Time to score one query: {N_TREES} trees, {N_FEATURES} features, one thread",
         seeds="0",
         formats={"median_ms": ".2f"},
-        packages=[*PACKAGES, "onnxruntime", "treelite", *(name for name in OPTIONAL if find_spec(name))],
+        packages=[
+            *PACKAGES,
+            "onnxruntime",
+            "treelite",
+            *(name for name in OPTIONAL if find_spec(name)),
+        ],
     )
 
 

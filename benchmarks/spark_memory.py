@@ -1,10 +1,12 @@
-"""Peak memory of a worker of Spark while it trains, with its features in memory and in files (`cache`).
+"""Peak memory of a worker of Spark while it trains, with its features in memory and in files
+(`cache`).
 
 python benchmarks/spark_memory.py [--documents 400000] [--rounds 5] [--output FOLDER]
 
-One worker on this machine, 136 features, 120 documents a query; Spark's own memory, which is that of Java, is limited
-to a gigabyte. The memory is that of the Python process of the worker at the end of the last round (`ru_maxrss`),
-without what a training on 12,000 documents takes. Each training has a worker process of its own.
+One worker on this machine, 136 features, 120 documents a query; Spark's own memory, which is that
+of Java, is limited to a gigabyte. The memory is that of the Python process of the worker at the end
+of the last round (`ru_maxrss`), without what a training on 12,000 documents takes. Each training
+has a worker process of its own.
 """
 
 import resource
@@ -48,7 +50,9 @@ def peak_bytes(session, library, cache, n_documents, rounds):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "peak")
         kept = folder if cache else None
-        RANKERS[library](Watched(str(path)), n_estimators=rounds, n_jobs=1, random_state=0, cache=kept).fit(rows)
+        RANKERS[library](
+            Watched(str(path)), n_estimators=rounds, n_jobs=1, random_state=0, cache=kept
+        ).fit(rows)
         return int(path.read_text())
 
 
@@ -69,10 +73,13 @@ def main():
     for library in RANKERS:
         for cache in (False, True):
             few, many = (
-                peak_bytes(session, library, cache, n, arguments.rounds) for n in (FEW_DOCUMENTS, arguments.documents)
+                peak_bytes(session, library, cache, n, arguments.rounds)
+                for n in (FEW_DOCUMENTS, arguments.documents)
             )
             place = "files" if cache else "memory"
-            rows.append((library, place, many / 1e6, (many - few) / (arguments.documents - FEW_DOCUMENTS)))
+            rows.append(
+                (library, place, many / 1e6, (many - few) / (arguments.documents - FEW_DOCUMENTS))
+            )
     session.stop()
     publish(
         pd.DataFrame(rows, columns=["library", "features", "peak_mb", "bytes_per_document"]),

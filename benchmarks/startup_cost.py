@@ -1,12 +1,13 @@
 """Time and memory of imports, and of the first calls of an objective, each in fresh processes.
 
-boostrank imports its modules when their names are first used, so that this is timed too, after scikit-learn in the same
-process. All modules have been compiled to bytecode before, as in an installed package.
+boostrank imports its modules when their names are first used, so that this is timed too, after
+scikit-learn in the same process. All modules have been compiled to bytecode before, as in an
+installed package.
 
 python benchmarks/startup_cost.py [--runs 7] [--output FOLDER]
 
-Commands on a run of 20 queries, with judgments, are timed in processor seconds, and next to them the import of pandas
-and the command of ir_measures.
+Commands on a run of 20 queries, with judgments, are timed in processor seconds, and next to them
+the import of pandas and the command of ir_measures.
 """
 
 import os
@@ -54,14 +55,22 @@ for _ in range(20):
     ms.append(1e3 * (time.perf_counter() - start))
 print(ms[0], ms[1], np.median(ms[2:]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
-STEPS = ("make the objective", "first call of gradient_hessian", "further calls of gradient_hessian")
+STEPS = (
+    "make the objective",
+    "first call of gradient_hessian",
+    "further calls of gradient_hessian",
+)
 
 
 def medians(code, runs, cache):
-    """Medians over fresh processes of the numbers that `code` prints; a first process fills the folder `cache`."""
+    """Medians over fresh processes of the numbers that `code` prints; a first process fills the
+    folder `cache`.
+    """
     # An empty text counts as unset.
     settings = {"PYTHONPYCACHEPREFIX": cache, "PYTHONDONTWRITEBYTECODE": ""}
-    return np.median([run_in_fresh_process(code, environment=settings) for _ in range(runs + 1)][1:], axis=0)
+    return np.median(
+        [run_in_fresh_process(code, environment=settings) for _ in range(runs + 1)][1:], axis=0
+    )
 
 
 def write_run(folder):
@@ -82,8 +91,22 @@ def command_rows(runs, cache):
             "import boostrank as br; br.ndcg_score([1, 0], [1.0, 2.0], [1, 1])",
         ],
         "process: boostrank --help": [*boostrank, "--help"],
-        "process: boostrank evaluate --qrels Q --run R": [*boostrank, "evaluate", "--qrels", "qrels", "--run", "run"],
-        "process: ir_measures qrels run nDCG@10": [sys.executable, "-m", "ir_measures", "qrels", "run", "nDCG@10"],
+        "process: boostrank evaluate --qrels Q --run R": [
+            *boostrank,
+            "evaluate",
+            "--qrels",
+            "qrels",
+            "--run",
+            "run",
+        ],
+        "process: ir_measures qrels run nDCG@10": [
+            sys.executable,
+            "-m",
+            "ir_measures",
+            "qrels",
+            "run",
+            "nDCG@10",
+        ],
     }
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache, "PYTHONDONTWRITEBYTECODE": ""}
     ms = {name: [] for name in commands}
@@ -92,9 +115,13 @@ def command_rows(runs, cache):
         for _ in range(runs + 1):
             for name, command in commands.items():
                 before = resource.getrusage(resource.RUSAGE_CHILDREN)
-                subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
+                subprocess.run(
+                    command, cwd=folder, env=environment, capture_output=True, check=True
+                )
                 after = resource.getrusage(resource.RUSAGE_CHILDREN)
-                ms[name].append(1e3 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime))
+                ms[name].append(
+                    1e3 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+                )
     # The first process of each compiles modules to bytecode.
     return [(name, np.median(values[1:]), np.nan) for name, values in ms.items()]
 
@@ -106,12 +133,18 @@ def main():
     pairs = [("pass", SKLEARN), *((SKLEARN, statement) for statement in STATEMENTS)]
     with tempfile.TemporaryDirectory() as cache:
         rows = [
-            (statement, *medians(IMPORT.format(before=before, statement=statement), arguments.runs, cache))
+            (
+                statement,
+                *medians(IMPORT.format(before=before, statement=statement), arguments.runs, cache),
+            )
             for before, statement in pairs
         ]
         rows += command_rows(arguments.runs, cache)
         *ms, megabytes = medians(CALL, arguments.runs, cache)
-    rows += [(f"softmax on 120,000 documents: {step}", value, megabytes) for step, value in zip(STEPS, ms, strict=True)]
+    rows += [
+        (f"softmax on 120,000 documents: {step}", value, megabytes)
+        for step, value in zip(STEPS, ms, strict=True)
+    ]
     publish(
         pd.DataFrame(rows, columns=["step", "ms", "peak_mb"]),
         "startup_cost",

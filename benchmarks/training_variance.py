@@ -1,11 +1,13 @@
-"""How often tests call two rankers different that are trained on few queries, and are equally good or not.
+"""How often tests call two rankers different that are trained on few queries, and are equally good
+or not.
 
 python benchmarks/training_variance.py --runs FOLDER [--samples 100] [--output FOLDER]
 
-A sample is 60 queries of 10 documents, with labels 0 to 4 from the sum of eight features, which are alike, and noise.
-Two rankers are compared on it by NDCG@10, at the level 5%: by `br.compare(cv=5)`, a paired test over queries; by
-`br.compare(cv=5, repeats=10)`, the corrected resampled t-test over 50 folds; and by the t-test over these folds without
-the correction. Rankers are LightGBMRanker with 10 rounds, each of which draws half of the queries. The cases are:
+A sample is 60 queries of 10 documents, with labels 0 to 4 from the sum of eight features, which are
+alike, and noise. Two rankers are compared on it by NDCG@10, at the level 5%: by `br.compare(cv=5)`,
+a paired test over queries; by `br.compare(cv=5, repeats=10)`, the corrected resampled t-test over
+50 folds; and by the t-test over these folds without the correction. Rankers are LightGBMRanker with
+10 rounds, each of which draws half of the queries. The cases are:
 
 seeds          the same ranker with other seeds
 halves         each ranker is trained on a half of the training queries, which its seed draws
@@ -13,9 +15,9 @@ features       one ranker sees the first four features, the other one the last f
 two features   one ranker sees four features, the other one these and two more, so that it is better
 four features  one ranker sees four features, the other one all, so that it is better
 
-In the case "two trainings", `LightGBMRanker()` is trained on two samples of 60 queries of `br.make_ranking`, and both
-rankers are tested on 60, 200 and 1,000 further queries by the paired test over these. Each sample is a file in FOLDER:
-an interrupted run continues where it stopped.
+In the case "two trainings", `LightGBMRanker()` is trained on two samples of 60 queries of
+`br.make_ranking`, and both rankers are tested on 60, 200 and 1,000 further queries by the paired
+test over these. Each sample is a file in FOLDER: an interrupted run continues where it stopped.
 """
 
 import json
@@ -39,7 +41,9 @@ OTHER_SEED, TWO_TRAININGS = 1_000_000, "two trainings"
 
 
 class PartRanker(BaseEstimator):
-    """A ranker of few rounds that sees some of the features, and is trained on a share of the queries."""
+    """A ranker of few rounds that sees some of the features, and is trained on a share of the
+    queries.
+    """
 
     def __init__(self, first=0, last=N_FEATURES, share=1.0, random_state=0):
         self.first, self.last, self.share, self.random_state = first, last, share, random_state
@@ -80,13 +84,20 @@ def make_queries(n_queries, seed):
 def compare(case, seed):
     """The p-values of three tests, and the mean difference of all folds."""
     n_queries, first, second = CASES[case]
-    rankers = {"first": PartRanker(**first), "second": PartRanker(**second, random_state=OTHER_SEED)}
+    rankers = {
+        "first": PartRanker(**first),
+        "second": PartRanker(**second, random_state=OTHER_SEED),
+    }
     data, settings = make_queries(n_queries, seed), {"measures": "ndcg@10", "random_state": seed}
     folds = br.QueryKFold(N_FOLDS, shuffle=True, random_state=seed)
     over_queries = br.compare(rankers, *data, cv=folds, **settings).rows_of("ndcg@10").loc["second"]
-    repeated = br.compare(rankers, *data, cv=N_FOLDS, repeats=REPEATS, **settings).rows_of("ndcg@10")
+    repeated = br.compare(rankers, *data, cv=N_FOLDS, repeats=REPEATS, **settings).rows_of(
+        "ndcg@10"
+    )
     names = [f"Fold{i}" for i in range(1, N_FOLDS * REPEATS + 1)]
-    uncorrected = corrected_resampled_t_test(*repeated.loc[["second", "first"], names].to_numpy(), test_to_train=0)
+    uncorrected = corrected_resampled_t_test(
+        *repeated.loc[["second", "first"], names].to_numpy(), test_to_train=0
+    )
     second = repeated.loc["second"]
     return {
         "difference": second["difference"],
@@ -97,8 +108,12 @@ def compare(case, seed):
 
 
 def two_trainings(seed):
-    """The p-values of tests over several numbers of queries, of one ranker that is trained on two samples."""
-    X, y, qid = br.make_ranking(2 * N_TRAINED + max(N_TESTED), n_documents=N_DOCUMENTS, random_state=seed)
+    """The p-values of tests over several numbers of queries, of one ranker that is trained on two
+    samples.
+    """
+    X, y, qid = br.make_ranking(
+        2 * N_TRAINED + max(N_TESTED), n_documents=N_DOCUMENTS, random_state=seed
+    )
     tested, values = qid >= 2 * N_TRAINED, []
     for i in range(2):
         rows = qid // N_TRAINED == i
@@ -117,23 +132,42 @@ def run(case, seed):
 
 def main():
     parser = make_parser(__doc__)
-    parser.add_argument("--runs", type=Path, required=True, help="folder for the result of each sample")
+    parser.add_argument(
+        "--runs", type=Path, required=True, help="folder for the result of each sample"
+    )
     parser.add_argument("--samples", type=int, default=100)
     arguments = parser.parse_args()
     seeds = range(arguments.samples)
-    jobs = {arguments.runs / f"{case}-{seed}.json": (case, seed) for seed in seeds for case in (TWO_TRAININGS, *CASES)}
+    jobs = {
+        arguments.runs / f"{case}-{seed}.json": (case, seed)
+        for seed in seeds
+        for case in (TWO_TRAININGS, *CASES)
+    }
     run_jobs(run, jobs, 1)
     rows = []
     for case in (TWO_TRAININGS, *CASES):
-        results = pd.DataFrame([json.loads(path.read_text()) for path, job in jobs.items() if job[0] == case])
+        results = pd.DataFrame(
+            [json.loads(path.read_text()) for path, job in jobs.items() if job[0] == case]
+        )
         rejected = (results < LEVEL).mean()
         if case == TWO_TRAININGS:
-            rows += [{"case": f"{case}, {n} queries tested", "share_queries": rejected[str(n)]} for n in N_TESTED]
+            rows += [
+                {"case": f"{case}, {n} queries tested", "share_queries": rejected[str(n)]}
+                for n in N_TESTED
+            ]
         else:
-            tests = {f"share_{test}": rejected[test] for test in ("queries", "corrected", "uncorrected")}
+            tests = {
+                f"share_{test}": rejected[test] for test in ("queries", "corrected", "uncorrected")
+            }
             rows.append({"case": case, "difference": results["difference"].mean(), **tests})
     title = f"Share of {arguments.samples} samples in which a test at the level 5% calls two rankers different"
-    publish(pd.DataFrame(rows), "training_variance", arguments.output, title=title, seeds=f"0 to {seeds[-1]}")
+    publish(
+        pd.DataFrame(rows),
+        "training_variance",
+        arguments.output,
+        title=title,
+        seeds=f"0 to {seeds[-1]}",
+    )
 
 
 if __name__ == "__main__":

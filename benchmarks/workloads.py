@@ -23,7 +23,9 @@ N_INTERACTIONS, N_QUERY_FEATURES = 25, 8
 
 
 def leaf_parameters(library, leaves):
-    """Parameters with which a library grows trees of at most `leaves` leaves, the best leaf first."""
+    """Parameters with which a library grows trees of at most `leaves` leaves, the best leaf
+    first.
+    """
     if library == "lightgbm":
         return {"num_leaves": leaves}
     return {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
@@ -39,7 +41,9 @@ def make_ranker(library, objective, leaves, **settings):
 
 
 def make_queries(n_documents, length=N_DOCUMENTS):
-    """Queries of `length` documents each, with 136 float32 features and labels 0 to 4, as a Dataset."""
+    """Queries of `length` documents each, with 136 float32 features and labels 0 to 4, as a
+    Dataset.
+    """
     random = np.random.default_rng(0)
     n_queries = n_documents // length
     X = random.standard_normal((n_queries * length, N_FEATURES), dtype=np.float32)
@@ -48,11 +52,13 @@ def make_queries(n_documents, length=N_DOCUMENTS):
 
 
 def make_interactions(n_queries, noise, seed, *, n_documents=60, n_features=60):
-    """Queries with interactions of features, and grades that are as rare as in web search, as a Dataset.
+    """Queries with interactions of features, and grades that are as rare as in web search, as a
+    Dataset.
 
-    The first eight features are those of the query. The quality of a document is a sum of linear terms of 60% of the
-    other features, of products with conditions on two features, and of a periodic and a piecewise linear term. Its
-    grade is that of the quality plus normal noise and a level of the query. The function is the same for each seed.
+    The first eight features are those of the query. The quality of a document is a sum of linear
+    terms of 60% of the other features, of products with conditions on two features, and of a
+    periodic and a piecewise linear term. Its grade is that of the quality plus normal noise and a
+    level of the query. The function is the same for each seed.
 
     Parameters
     ----------
@@ -62,9 +68,15 @@ def make_interactions(n_queries, noise, seed, *, n_documents=60, n_features=60):
     random = np.random.default_rng(seed)
     qid = np.repeat(np.arange(n_queries), n_documents)
     X = random.standard_normal((len(qid), n_features), dtype=np.float32)
-    X[:, :N_QUERY_FEATURES] = random.standard_normal((n_queries, N_QUERY_FEATURES), dtype=np.float32)[qid]
+    X[:, :N_QUERY_FEATURES] = random.standard_normal(
+        (n_queries, N_QUERY_FEATURES), dtype=np.float32
+    )[qid]
     quality = _quality_with_interactions(X)
-    seen = quality / quality.std() + noise * random.standard_normal(len(qid)) + random.standard_normal(n_queries)[qid]
+    seen = (
+        quality / quality.std()
+        + noise * random.standard_normal(len(qid))
+        + random.standard_normal(n_queries)[qid]
+    )
     return br.Dataset(X, grades(seen, WEB_SHARES), qid)
 
 
@@ -81,10 +93,11 @@ def _quality_with_interactions(X):
 
 
 def make_offsets(n_queries, seed, *, n_documents=20):
-    """Queries whose labels are determined by one feature, up to an offset of each query, as a Dataset.
+    """Queries whose labels are determined by one feature, up to an offset of each query, as a
+    Dataset.
 
-    The feature is the quality of a document plus three times a normal offset of its query. The grade is that of the
-    quality alone. Five more features are noise.
+    The feature is the quality of a document plus three times a normal offset of its query. The
+    grade is that of the quality alone. Five more features are noise.
     """
     random = np.random.default_rng(seed)
     qid = np.repeat(np.arange(n_queries), n_documents)
@@ -98,12 +111,16 @@ def make_offsets(n_queries, seed, *, n_documents=20):
 
 
 def grades(values, shares):
-    """Grades 0, 1, ... by value, such that the n-th of `shares` is that of the documents with a grade of n or more."""
+    """Grades 0, 1, ... by value, such that the n-th of `shares` is that of the documents with a
+    grade of n or more.
+    """
     return np.digitize(values, np.quantile(values, 1.0 - np.array(shares)))
 
 
 def ragged_sizes(n_queries, mean, random):
-    """Sizes of queries, uniform from a sixth of `mean` to as much above it: 20 to 220 for a mean of 120."""
+    """Sizes of queries, uniform from a sixth of `mean` to as much above it: 20 to 220 for a mean of
+    120.
+    """
     low = max(1, mean // 6)
     return random.integers(low, 2 * mean - low + 1, n_queries)
 
@@ -117,9 +134,14 @@ def data_name(data):
 def join(first, second):
     """The queries of two data sets, which must have no query id in common."""
     if common := set(first.qid) & set(second.qid):
-        raise ValueError(f"the data sets to join have {len(common)} query ids in common, such as {common.pop()!r}")
+        raise ValueError(
+            f"the data sets to join have {len(common)} query ids in common, such as "
+            f"{common.pop()!r}"
+        )
     stack = partial(sp.vstack, format="csr") if sp.issparse(first.X) else np.concatenate
-    return br.Dataset(stack([first.X, second.X]), np.append(first.y, second.y), np.append(first.qid, second.qid))
+    return br.Dataset(
+        stack([first.X, second.X]), np.append(first.y, second.y), np.append(first.qid, second.qid)
+    )
 
 
 def training_queries(fold):
@@ -134,11 +156,14 @@ def read_folds(data):
     Parameters
     ----------
     data : str
-        A folder of LETOR folds, LightGBM's example folder or one LETOR file (each cut into five folds), or "synthetic".
+        A folder of LETOR folds, LightGBM's example folder or one LETOR file (each cut into five
+        folds), or "synthetic".
     """
     path = Path(data)
     if data == SYNTHETIC:
-        folds = br.query_folds(br.Dataset(*br.make_ranking(SYNTHETIC_QUERIES, random_state=0)), random_state=0)
+        folds = br.query_folds(
+            br.Dataset(*br.make_ranking(SYNTHETIC_QUERIES, random_state=0)), random_state=0
+        )
     elif path.is_file():
         folds = br.query_folds(br.read_letor(path), random_state=0)
     elif (path / "rank.train").exists():
@@ -149,7 +174,9 @@ def read_folds(data):
 
 
 def read_example(folder):
-    """All queries of LightGBM's example folder, as a dense matrix: XGBoost reads zeros of a sparse one as missing."""
+    """All queries of LightGBM's example folder, as a dense matrix: XGBoost reads zeros of a sparse
+    one as missing.
+    """
     train = br.read_letor(folder / "rank.train", sparse=False)
     test = br.read_letor(folder / "rank.test", sparse=False, n_features=train.X.shape[1])
     # The files have no query ids: the queries of both are numbered from 0.

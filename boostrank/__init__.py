@@ -13,7 +13,8 @@ Use
 
 Layers
 ------
-The core is what fit, score and search need. These are its packages, from the lowest layer to the highest:
+The core is what fit, score and search need. These are its packages, from the lowest layer to the
+highest:
 
     inputs                   arrays, DataFrames, settings, random states and files that users give
     tables                   tables as text and HTML
@@ -28,8 +29,9 @@ The core is what fit, score and search need. These are its packages, from the lo
     significance             paired tests, intervals, corrections for many comparisons, and power analysis
     comparison               comparison of rankers by paired tests over queries
 
-Extensions plug into the core: they import its names, and it imports none of theirs. Names that they enter as entry
-points, such as losses and measures, are imported when they are looked up. A plain fit loads none of them.
+Extensions plug into the core: they import its names, and it imports none of theirs. Names that they
+enter as entry points, such as losses and measures, are imported when they are looked up. A plain
+fit loads none of them.
 
     preferences              labels that are preferences between documents, and losses of their edges
     clicks                   click logs, click models, and what clicks say about relevance
@@ -43,7 +45,8 @@ The command line stands above all of them:
 
     cli                      commands, which import extensions when they need them
 
-A module imports only from layers above its own line in these lists. Tests read the lists and hold the imports to them.
+A module imports only from layers above its own line in these lists. Tests read the lists and hold
+the imports to them.
 """
 
 from threading import RLock
@@ -55,9 +58,10 @@ __version__ = "0.1.0"
 _attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 # Extras, which "from boostrank import *" does not need.
 __all__ = [name for name in __all__ if name not in ("dask", "ray", "spark")]
-# Threads that import modules of scikit-learn or NumPy in different sequences may get unfinished ones. So only one
-# thread at a time imports what a public name needs. Modules of boostrank import no public name from here: a thread that
-# imports such a module would wait for this lock, and the owner of the lock for that module.
+# Threads that import modules of scikit-learn or NumPy in different sequences may get unfinished
+# ones. So only one thread at a time imports what a public name needs. Modules of boostrank import
+# no public name from here: a thread that imports such a module would wait for this lock, and the
+# owner of the lock for that module.
 _public_import = RLock()
 
 

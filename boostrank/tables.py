@@ -28,7 +28,9 @@ class Marked(NamedTuple):
     bold: bool = False
 
 
-def text_lines(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False) -> list[str]:
+def text_lines(
+    rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text: bool = False
+) -> list[str]:
     r"""Lines of plain text of a table, with a line of "─" below its head.
 
     Parameters
@@ -36,7 +38,8 @@ def text_lines(rows: Sequence[Sequence[str]], n_texts: int = 1, *, last_is_text:
     rows : sequence of sequences of str
         All of the same length; the first one is the head. A cell may have several lines.
     n_texts : int, default 1
-        Number of the first columns that are texts, and are aligned left; the others are numbers, and aligned right.
+        Number of the first columns that are texts, and are aligned left; the others are numbers,
+        and aligned right.
     last_is_text : bool, default False
         Whether the last column has texts too.
 
@@ -88,10 +91,11 @@ def markdown_table(rows: Sequence[Sequence[str | Marked]], n_texts: int = 1) -> 
 
 
 def latex_table(rows: Sequence[Sequence[str | Marked]], n_texts: int = 1) -> str:
-    r"""Make a LaTeX table of rows of text, the first of which is the head; parameters are those of `markdown_table`.
+    r"""Make a LaTeX table of rows of text, the first of which is the head; parameters are those of
+    `markdown_table`.
 
-    It needs the package booktabs. Characters that have a meaning in LaTeX are escaped, and numbers with a sign are in
-    math mode, so that a minus is no hyphen.
+    It needs the package booktabs. Characters that have a meaning in LaTeX are escaped, and numbers
+    with a sign are in math mode, so that a minus is no hyphen.
 
     Examples
     --------
@@ -104,10 +108,19 @@ def latex_table(rows: Sequence[Sequence[str | Marked]], n_texts: int = 1) -> str
     \bottomrule
     \end{tabular}
     """
-    cells = [[_latex_cell(cell, is_number=i >= n_texts) for i, cell in enumerate(row)] for row in rows]
+    cells = [
+        [_latex_cell(cell, is_number=i >= n_texts) for i, cell in enumerate(row)] for row in rows
+    ]
     lines = [" & ".join(row) + r" \\" for row in cells]
     columns = "l" * n_texts + "r" * (len(rows[0]) - n_texts)
-    parts = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+    parts = [
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        lines[0],
+        r"\midrule",
+        *lines[1:],
+        r"\bottomrule",
+    ]
     return "\n".join([*parts, r"\end{tabular}"]) + "\n"
 
 
@@ -131,23 +144,30 @@ def _markdown_cell(cell: str | Marked) -> str:
 def _latex_cell(cell: str | Marked, *, is_number: bool) -> str:
     text, mark, bold = Marked(cell) if isinstance(cell, str) else cell
     text = f"${text}$" if is_number and text[:1] in ("+", "-", "<") else escape_latex(text)
-    return (rf"\textbf{{{text}}}" if bold else text) + (rf"$^{{\mathrm{{{mark}}}}}$" if mark else "")
+    return (rf"\textbf{{{text}}}" if bold else text) + (
+        rf"$^{{\mathrm{{{mark}}}}}$" if mark else ""
+    )
 
 
-# Only borders and spaces are styled, and no colours, so that tables have those of a notebook, dark or light.
+# Only borders and spaces are styled, and no colours, so that tables have those of a notebook, dark
+# or light.
 _CELL = "padding: 0.2em 0.8em; text-align: {}"
 
 
 def html_table(
-    rows: Sequence[Sequence[object]], caption: str = "", *, n_texts: int = 1, notes: Sequence[str] = ()
+    rows: Sequence[Sequence[object]],
+    caption: str = "",
+    *,
+    n_texts: int = 1,
+    notes: Sequence[str] = (),
 ) -> str:
     """Make an HTML table of rows of text.
 
     Parameters
     ----------
     rows : sequence of sequences
-        All of the same length; the first one is the head. Their elements are converted to text, and characters that
-        have a meaning in HTML are escaped.
+        All of the same length; the first one is the head. Their elements are converted to text, and
+        characters that have a meaning in HTML are escaped.
     caption : str, optional
         Text above the table.
     n_texts : int, default 1

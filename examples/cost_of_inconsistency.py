@@ -1,26 +1,31 @@
-"""The cost of inconsistency: NDCG regret by number of training queries, for original losses and their repairs.
+"""The cost of inconsistency: NDCG regret by number of training queries, for original losses and
+their repairs.
 
-python examples/cost_of_inconsistency.py [--full] [--output FOLDER] [--features grades|raw] [--sizes 1000,3162,...]
+python examples/cost_of_inconsistency.py [--full] [--output FOLDER] [--features grades|raw] [--sizes
+1000,3162,...]
                                          [--seeds N] [--jobs N]
 
-The queries are those of br.make_ranking, for which E[u], and with it the best ranking, is known. In this data every
-query has two possible outcomes of its labels, a usual and a rare one. With --features grades the features of a document
-are its labels in both outcomes, and the ideal DCG of its query in both. E[u] is a simple function of these, so that
-with many queries the remaining regret is due to the loss. With --features raw, the five features from which the labels
-are computed replace the labels. Trees can then only approximate the thresholds between labels, which adds regret to
-every loss. The grey line, least squares trained on E[u] instead of labels, shows how much. (The ideal DCGs are features
-because E[u] depends on the other documents of the query: without them the regret of the best scorer of single documents
-is 0.004.)
+The queries are those of br.make_ranking, for which E[u], and with it the best ranking, is known. In
+this data every query has two possible outcomes of its labels, a usual and a rare one. With
+--features grades the features of a document are its labels in both outcomes, and the ideal DCG of
+its query in both. E[u] is a simple function of these, so that with many queries the remaining
+regret is due to the loss. With --features raw, the five features from which the labels are computed
+replace the labels. Trees can then only approximate the thresholds between labels, which adds regret
+to every loss. The grey line, least squares trained on E[u] instead of labels, shows how much. (The
+ideal DCGs are features because E[u] depends on the other documents of the query: without them the
+regret of the best scorer of single documents is 0.004.)
 
-The limit of a loss for infinitely many queries is known: the documents are then sorted by the expected targets of the
-loss. All losses have learning rate 0.1 and at most 500 rounds. With grades they have 16 leaves; with raw features the
-number of leaves increases as n^(2/3), up to 345 for 100,000 queries. They stop early by NDCG on a fifth of the n
-queries, which improves the inconsistent losses too. All other settings of LambdaMART are the defaults of its library.
-Regret is measured on 5,000 other queries.
+The limit of a loss for infinitely many queries is known: the documents are then sorted by the
+expected targets of the loss. All losses have learning rate 0.1 and at most 500 rounds. With grades
+they have 16 leaves; with raw features the number of leaves increases as n^(2/3), up to 345 for
+100,000 queries. They stop early by NDCG on a fifth of the n queries, which improves the
+inconsistent losses too. All other settings of LambdaMART are the defaults of its library. Regret is
+measured on 5,000 other queries.
 
-With --output, every trained ranker is a line of FOLDER/cost_FEATURES.csv. When the script is started again, it trains
-only the rankers that are missing there. By default there are few queries, 30 rounds and 500 test queries, which takes
-seconds; --full trains the rankers described above, which takes about an hour.
+With --output, every trained ranker is a line of FOLDER/cost_FEATURES.csv. When the script is
+started again, it trains only the rankers that are missing there. By default there are few queries,
+30 rounds and 500 test queries, which takes seconds; --full trains the rankers described above,
+which takes about an hour.
 """
 
 import argparse
@@ -53,7 +58,8 @@ FEATURES = {
     "raw": "Features: the five that determine the labels, and the query's ideal DCGs. Grey: trained on E[u].",
 }
 NATIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
-# Label, colour, dashes, and the targets by whose expectation the documents are sorted in the limit, if known.
+# Label, colour, dashes, and the targets by whose expectation the documents are sorted in the limit,
+# if known.
 LOSSES = {
     "E[u]": ("trained on E[u]", "0.5", (0, (4, 1, 1, 1)), "dcg"),
     "native": ("LambdaMART", style.BLACK, "-.", None),
@@ -76,19 +82,32 @@ def make_data(features, n_queries, seed):
     settings = {"n_features": 5, "random_state": seed}
     X, y, qid, bayes = br.make_ranking(n_queries, noise=NOISE, return_bayes=True, **settings)
     # The same queries, first all with their usual labels, then all with their rare labels.
-    outcomes = [br.make_ranking(n_queries, noise=noise, **settings)[1] for noise in (0.0, np.nextafter(1.0, 0.0))]
+    outcomes = [
+        br.make_ranking(n_queries, noise=noise, **settings)[1]
+        for noise in (0.0, np.nextafter(1.0, 0.0))
+    ]
     ideal = [br.get_measure("dcg")(labels, labels, qid, per_query=True)[qid] for labels in outcomes]
-    return Data(np.column_stack([*(outcomes if features == "grades" else X.T), *ideal]), y, qid, bayes, outcomes)
+    return Data(
+        np.column_stack([*(outcomes if features == "grades" else X.T), *ideal]),
+        y,
+        qid,
+        bayes,
+        outcomes,
+    )
 
 
 def regret(data, scores):
     """Mean over queries of the best possible expected NDCG minus that of the scores."""
-    lost = br.expected_ndcg(data.bayes, data.bayes, data.qid) - br.expected_ndcg(data.bayes, scores, data.qid)
+    lost = br.expected_ndcg(data.bayes, data.bayes, data.qid) - br.expected_ndcg(
+        data.bayes, scores, data.qid
+    )
     return float(lost.mean())
 
 
 def limit(data, normalize):
-    """Regret of a loss for infinitely many queries, by the normalization of its targets; NaN if it is not known."""
+    """Regret of a loss for infinitely many queries, by the normalization of its targets; NaN if it
+    is not known.
+    """
     if normalize is None:
         return np.nan
     queries = Queries.from_qid(data.qid)
@@ -119,7 +138,9 @@ def train(task):
     if backend == "lightgbm":
         ranker = br.LightGBMRanker(num_leaves=leaves, **settings)
     else:
-        ranker = br.XGBoostRanker(max_leaves=leaves, max_depth=0, grow_policy="lossguide", **settings)
+        ranker = br.XGBoostRanker(
+            max_leaves=leaves, max_depth=0, grow_policy="lossguide", **settings
+        )
     start = time.process_time()
     ranker.fit(data.X, labels, data.qid)
     seconds = round(time.process_time() - start, 2)
@@ -147,9 +168,20 @@ def run(path, features, sizes, seeds, jobs, *settings):
             runs = 1 if loss == "E[u]" else repeats
             missing += [(backend, loss, n, seed) for seed in range(runs) for backend in BACKENDS]
     missing = [one for one in missing if one not in done]
-    columns = [TextColumn("{task.description:<38}"), BarColumn(), TimeElapsedColumn(), TextColumn("left")]
+    columns = [
+        TextColumn("{task.description:<38}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+    ]
     console = Console(stderr=True)
-    bars = Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal)
+    bars = Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
     with bars as progress, Pool(jobs) as pool:
         bar = progress.add_task("", total=sum(one[2] for one in missing))
         for row in pool.imap_unordered(train, [(one, features, *settings) for one in missing]):
@@ -160,9 +192,13 @@ def run(path, features, sizes, seeds, jobs, *settings):
 
 
 def summarize(results):
-    """Mean regret, and the factor of its 95% band; the relative standard deviation over seeds is pooled over n."""
+    """Mean regret, and the factor of its 95% band; the relative standard deviation over seeds is
+    pooled over n.
+    """
     rows = results.assign(log=np.log(results["regret"]))
-    means = rows.groupby(["backend", "loss", "n"]).agg(mean=("regret", "mean"), var=("log", "var"), seeds=("n", "size"))
+    means = rows.groupby(["backend", "loss", "n"]).agg(
+        mean=("regret", "mean"), var=("log", "var"), seeds=("n", "size")
+    )
     means["freedom"] = means["seeds"] - 1
     means["squares"] = means["var"].fillna(0.0) * means["freedom"]
     pooled = means.groupby(["backend", "loss"])[["squares", "freedom"]].transform("sum")
@@ -171,7 +207,9 @@ def summarize(results):
 
 
 def separate(heights, gap):
-    """Heights of text labels near the given heights, ranked as these, with at least `gap` between neighbours."""
+    """Heights of text labels near the given heights, ranked as these, with at least `gap` between
+    neighbours.
+    """
     permutation, placed = np.argsort(heights), np.sort(heights)
     for _ in range(1000):
         shift = np.maximum(gap - np.diff(placed), 0.0) / 2
@@ -181,7 +219,9 @@ def separate(heights, gap):
 
 
 def has_bands(rows):
-    """Whether there are enough training sets; the intervals of two or three would cover the picture."""
+    """Whether there are enough training sets; the intervals of two or three would cover the
+    picture.
+    """
     return rows["seeds"].groupby(rows["n"]).max().max() > 3
 
 
@@ -198,20 +238,47 @@ def draw_panel(ax, rows, limits, lowest):
             ax.axhline(limits[loss], color=color, linestyle=":", linewidth=1.2)
             # The text is on the other side of the limit than the line of the loss.
             side, va = (-3, "top") if mean.mean() > limits[loss] else (2, "bottom")
-            where = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "ha": "center", "va": va}
+            where = {
+                "xycoords": ax.get_yaxis_transform(),
+                "textcoords": "offset points",
+                "ha": "center",
+                "va": va,
+            }
             # On white, so that a line behind the text does not cross it out.
             box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
             text = f"limit {limits[loss]:.4f}"
-            ax.annotate(text, (0.37, limits[loss]), (0, side), color=color, size=8.5, bbox=box, zorder=3, **where)
+            ax.annotate(
+                text,
+                (0.37, limits[loss]),
+                (0, side),
+                color=color,
+                size=8.5,
+                bbox=box,
+                zorder=3,
+                **where,
+            )
     ax.set(xscale="log", yscale="log", ylim=(lowest, MAX_REGRET), xlabel="training queries n")
     ax.minorticks_off()
-    ticks = [tick for tick in np.outer(10.0 ** np.arange(-6, 0), [1, 2, 5]).ravel() if lowest <= tick <= MAX_REGRET]
+    ticks = [
+        tick
+        for tick in np.outer(10.0 ** np.arange(-6, 0), [1, 2, 5]).ravel()
+        if lowest <= tick <= MAX_REGRET
+    ]
     ax.set_xticks(sizes, [f"{n}" if n < 1000 else f"{float(f'{n:.2g}') / 1000:g}k" for n in sizes])
     ax.set_yticks(ticks, [f"{tick:.10g}" for tick in ticks])
     style.light_grid(ax)
-    for (loss, height), place in zip(ends.items(), separate(np.array([*ends.values()]), 0.045), strict=True):
+    for (loss, height), place in zip(
+        ends.items(), separate(np.array([*ends.values()]), 0.045), strict=True
+    ):
         label, color, *_ = LOSSES[loss]
-        pointer = {"arrowstyle": "-", "color": color, "linewidth": 0.6, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 0}
+        pointer = {
+            "arrowstyle": "-",
+            "color": color,
+            "linewidth": 0.6,
+            "relpos": (0, 0.5),
+            "shrinkA": 1,
+            "shrinkB": 0,
+        }
         where = {"xycoords": "axes fraction", "va": "center", "annotation_clip": False, "size": 8.5}
         ax.annotate(label, (0.965, height), (1.04, place), color=color, arrowprops=pointer, **where)
 
@@ -219,20 +286,30 @@ def draw_panel(ax, rows, limits, lowest):
 def draw(rows, limits, features, path):
     figure = plt.figure(figsize=(9.0, 5.4), layout="constrained")
     figure.suptitle("More data does not repair an inconsistent loss", size=13, weight="bold")
-    inner, largest = figure.subfigures(), rows[rows["n"] == rows["n"].max()].groupby("loss")["mean"].mean()
+    inner, largest = (
+        figure.subfigures(),
+        rows[rows["n"] == rows["n"].max()].groupby("loss")["mean"].mean(),
+    )
     n_sets = rows["seeds"].max()
-    bands = "Bands: 95% intervals over training sets." if has_bands(rows) else f"Means of {n_sets} training sets."
+    bands = (
+        "Bands: 95% intervals over training sets."
+        if has_bands(rows)
+        else f"Means of {n_sets} training sets."
+    )
     times = {LOSSES[loss][0]: largest[loss] / largest[repair] for loss, repair in REPAIRS.items()}
     inner.suptitle(
-        f"With {rows['n'].max():,} queries, regret of the original loss divided by that of its repair: "
-        + ", ".join(f"{name} {ratio:.{1 if ratio < 9.95 else 0}f}" for name, ratio in times.items()),
+        f"With {rows['n'].max():,} queries, regret of the original loss divided by that of its "
+        f"repair: "
+        + ", ".join(
+            f"{name} {ratio:.{1 if ratio < 9.95 else 0}f}" for name, ratio in times.items()
+        ),
         size=9,
     )
     inner.supxlabel(
-        "Dashed: original losses; dotted: their limits for n → ∞. Solid: repaired, on gains divided by ideal DCGs.\n"
+        "Dashed: original losses; dotted: their limits for n → ∞. Solid: repaired, on gains "
+        "divided by ideal DCGs.\n"
         f"The limit of the repaired losses is 0, the optimum; that of the original RankCosine is "
-        f"{limits['cosine/l2']:.4f}.\n"
-        f"Axes are logarithmic. {bands} {FEATURES[features]}",
+        f"{limits['cosine/l2']:.4f}.\nAxes are logarithmic. {bands} {FEATURES[features]}",
         size=8.5,
     )
     panels = inner.subplots(1, 2, sharey=True)
@@ -245,7 +322,9 @@ def draw(rows, limits, features, path):
 
 def print_table(rows, limits):
     for backend, name in BACKENDS.items():
-        table = rows[rows["backend"] == backend].pivot_table(index="loss", columns="n", values="mean")
+        table = rows[rows["backend"] == backend].pivot_table(
+            index="loss", columns="n", values="mean"
+        )
         print(f"\n{name}: mean NDCG regret by number of training queries\n")
         print("| loss |", " | ".join(f"{n:,}" for n in table.columns), "| limit |")
         print("|---|" + "---:|" * (len(table.columns) + 1))
@@ -256,37 +335,54 @@ def print_table(rows, limits):
 
 
 def conclude(rows):
-    """Print how many times the regret of each loss is that of its repair, with the most training queries."""
+    """Print how many times the regret of each loss is that of its repair, with the most training
+    queries.
+    """
     most = rows["n"].max()
     regrets = rows[rows["n"] == most].groupby("loss")["mean"].mean()
     losses = {original: repair for original, repair in REPAIRS.items() if regrets[repair] > 0}
-    ratios = {LOSSES[original][0]: regrets[original] / regrets[repair] for original, repair in losses.items()}
+    ratios = {
+        LOSSES[original][0]: regrets[original] / regrets[repair]
+        for original, repair in losses.items()
+    }
     listed = ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
     print(
-        f"\nWith {most:,} training queries, the regret of a loss divided by that of its repair, in the mean of both "
-        f"libraries, is: {listed}."
+        f"\nWith {most:,} training queries, the regret of a loss divided by that of its repair, in "
+        f"the mean of both libraries, is: {listed}."
     )
     best = regrets.drop(["E[u]"], errors="ignore").idxmin()
     helped = [name for name, ratio in ratios.items() if ratio > 1]
     names = " and ".join(filter(None, [", ".join(helped[:-1]), *helped[-1:]]))
     print(
-        f"Learned: dividing the gains by the ideal DCG makes the regret of {names or 'no loss'} smaller; "
-        f"the smallest of all is that of {LOSSES[best][0]}, {regrets[best]:.4f} (LambdaMART: {regrets['native']:.4f})."
+        f"Learned: dividing the gains by the ideal DCG makes the regret of {names or 'no loss'} "
+        f"smaller; the smallest of all is that of {LOSSES[best][0]}, {regrets[best]:.4f} "
+        f"(LambdaMART: {regrets['native']:.4f})."
     )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--full", action="store_true", help="train on up to 100,000 queries, in an hour instead of seconds"
+        "--full",
+        action="store_true",
+        help="train on up to 100,000 queries, in an hour instead of seconds",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FOLDER", help="write the results and the picture cost_*.png there"
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="write the results and the picture cost_*.png there",
     )
-    parser.add_argument("--features", choices=["grades", "raw"], default="grades", help="features of a document")
+    parser.add_argument(
+        "--features", choices=["grades", "raw"], default="grades", help="features of a document"
+    )
     parser.add_argument("--sizes", help="numbers of queries to train on, comma separated")
-    parser.add_argument("--seeds", type=int, help="number of training sets of 1,000 queries; fewer of larger ones")
-    parser.add_argument("--jobs", type=int, default=2, help="rankers trained at the same time, with one thread each")
+    parser.add_argument(
+        "--seeds", type=int, help="number of training sets of 1,000 queries; fewer of larger ones"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="rankers trained at the same time, with one thread each"
+    )
     given = parser.parse_args()
     sizes = given.sizes or ("1000,3162,10000,31623,100000" if given.full else "100,300")
     sizes = [int(n) for n in sizes.split(",")]
@@ -295,7 +391,15 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.output or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        trained = run(folder / f"{name}.csv", given.features, sizes, given.seeds or seeds, given.jobs, rounds, n_test)
+        trained = run(
+            folder / f"{name}.csv",
+            given.features,
+            sizes,
+            given.seeds or seeds,
+            given.jobs,
+            rounds,
+            n_test,
+        )
     rows, test = summarize(trained), make_data(given.features, n_test, TEST_SEED)
     limits = {loss: limit(test, normalize) for loss, (*_, normalize) in LOSSES.items()}
     print_table(rows, limits)

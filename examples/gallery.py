@@ -2,7 +2,8 @@
 
 python examples/gallery.py [--output FOLDER]
 
-With --output, each display is a picture in the folder, and gallery.png is one page with all of them.
+With --output, each display is a picture in the folder, and gallery.png is one page with all of
+them.
 """
 
 import argparse
@@ -21,7 +22,8 @@ except ImportError as error:
     raise SystemExit(f"This example needs matplotlib ({error}): pip install matplotlib") from None
 
 DPI = 160
-#: The page with all pictures: number of columns, width in pixels, and gaps between pictures and around all of them.
+#: The page with all pictures: number of columns, width in pixels, and gaps between pictures and
+#: around all of them.
 COLUMNS, WIDTH, GAP, EDGE = 2, 1600, 36, 30
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -36,7 +38,9 @@ pictures = {}
 
 
 def save(display, name):
-    """Save the figure of a display if there is a folder, keep its pixels for the page, and return the display."""
+    """Save the figure of a display if there is a folder, keep its pixels for the page, and return
+    the display.
+    """
     figure = display.figure_
     if folder:
         figure.suptitle(type(display).__name__, x=0.01, ha="left", weight="bold", size="medium")
@@ -50,7 +54,9 @@ def save(display, name):
 X, y, qid = br.make_ranking(n_queries=300, random_state=0)
 rest, test = br.split_queries(qid, 0.4, random_state=0)
 kept, held = br.split_queries(qid[rest], 0.25, random_state=0)
-train, validation, test = (br.Dataset(X, y, qid).take(rows) for rows in (rest[kept], rest[held], test))
+train, validation, test = (
+    br.Dataset(X, y, qid).take(rows) for rows in (rest[kept], rest[held], test)
+)
 
 settings = {"k": 10, "random_state": 0, "n_jobs": 1}
 names = {"LambdaMART": "lambdarank", "softmax": "softmax", "default": "ensemble"}
@@ -77,11 +83,15 @@ print(comparison.conclusion("ndcg@10"))
 documents = pd.DataFrame({"query_id": test.qid, "doc_id": np.arange(len(test.qid))})
 runs = {name: documents.assign(score=ranker.predict(test.X)) for name, ranker in rankers.items()}
 judgments = documents.assign(relevance=test.y)
-precision = save(displays.PrecisionRecallDisplay.from_runs(judgments, runs), "precision_recall").precision
+precision = save(
+    displays.PrecisionRecallDisplay.from_runs(judgments, runs), "precision_recall"
+).precision
 print(f"At full recall, the precision of the default is {precision['default'].iloc[-1]:.2f}.")
 
 # Where a ranker is good and where it is not.
-values = br.evaluate(test.y, rankers["default"].predict(test.X), test.qid, "ndcg@10", per_query=True)["ndcg@10"]
+values = br.evaluate(
+    test.y, rankers["default"].predict(test.X), test.qid, "ndcg@10", per_query=True
+)["ndcg@10"]
 worst = values.idxmin()
 print(f"The test query with the lowest NDCG@10 of the default is {worst}, with {values.min():.4f}.")
 save(comparison.plot_queries(), "query_differences")
@@ -93,18 +103,28 @@ most, decrease = importance.index[0], importance.iloc[0]
 print(f"Feature {most} counts most: NDCG@10 decreases by {decrease:.4f} if it is permuted.")
 why = br.explain(rankers["default"], test.X, test.qid, query=worst)
 save(displays.ContributionDisplay(why, n_features=6).plot(), "contributions")
-print(f"In query {worst}, feature {why.table['feature'][0]} makes the largest difference between ranks 1 and 2.")
+print(
+    f"In query {worst}, feature {why.table['feature'][0]} makes the largest difference between "
+    f"ranks 1 and 2."
+)
 
 # What the displays say together.
 gap = at_10.max() - at_10.min()
-print(f"Learned: the losses differ by {gap:.4f} in NDCG@10 here, and feature {most} alone is worth {decrease:.4f}.")
+print(
+    f"Learned: the losses differ by {gap:.4f} in NDCG@10 here, and feature {most} alone is worth "
+    f"{decrease:.4f}."
+)
 
 
 def page():
-    """One page: each picture below the lowest column, and columns of such widths that all of them are equally high."""
+    """One page: each picture below the lowest column, and columns of such widths that all of them
+    are equally high.
+    """
     columns = [[] for _ in range(COLUMNS)]
     for picture in sorted(pictures.values(), key=len, reverse=True):
-        min(columns, key=lambda column: sum(len(one) / one.shape[1] for one in column)).append(picture)
+        min(columns, key=lambda column: sum(len(one) / one.shape[1] for one in column)).append(
+            picture
+        )
     # Height of a column: its width times the sum of these shares, and its gaps.
     shares = np.array([sum(len(one) / one.shape[1] for one in column) for column in columns])
     gaps = np.array([GAP * (len(column) - 1) for column in columns])
@@ -116,7 +136,10 @@ def page():
         for picture in column:
             size = (width, int(width * len(picture) / picture.shape[1]))
             sheet.paste(
-                Image.fromarray((255 * picture).astype(np.uint8)).resize(size, Image.Resampling.LANCZOS), (left, top)
+                Image.fromarray((255 * picture).astype(np.uint8)).resize(
+                    size, Image.Resampling.LANCZOS
+                ),
+                (left, top),
             )
             top += size[1] + GAP
         left += width + GAP

@@ -1,17 +1,21 @@
-"""Train on features that stay in files, on LightGBM and on XGBoost, and measure how much memory that takes.
+"""Train on features that stay in files, on LightGBM and on XGBoost, and measure how much memory
+that takes.
 
-python examples/larger_than_memory.py [--files 8] [--rows 25000] [--features 60] [--limit MB] [--jobs 2]
+python examples/larger_than_memory.py [--files 8] [--rows 25000] [--features 60] [--limit MB]
+[--jobs 2]
                                       [--output FOLDER]
 
-The features are in several .npy files; Parquet files work too. `br.FeatureFiles` takes the place of the array X, in
-`fit`, in `eval_set` and in `predict`; labels and query ids are in memory. The libraries read blocks of rows, and keep
-one byte for each value (LightGBM) or two (XGBoost) in place of the four or eight of a float. With `cache`, XGBoost
-keeps these bytes on disk too. Each training has a process of its own, which trains on a quarter of the files and then
-on all. Between the two, the growth of its peak memory is what further documents cost, without what every training takes
-to find the bins. With --limit, the operating system gives no training more memory than that.
+The features are in several .npy files; Parquet files work too. `br.FeatureFiles` takes the place of
+the array X, in `fit`, in `eval_set` and in `predict`; labels and query ids are in memory. The
+libraries read blocks of rows, and keep one byte for each value (LightGBM) or two (XGBoost) in place
+of the four or eight of a float. With `cache`, XGBoost keeps these bytes on disk too. Each training
+has a process of its own, which trains on a quarter of the files and then on all. Between the two,
+the growth of its peak memory is what further documents cost, without what every training takes to
+find the bins. With --limit, the operating system gives no training more memory than that.
 
-`br.lightgbm_objective` and `br.xgboost_objective` work with the libraries' own ways to read files too: a `Sequence` as
-data of `lightgbm.Dataset`, and a `DataIter` for `xgboost.QuantileDMatrix` or `ExtMemQuantileDMatrix`.
+`br.lightgbm_objective` and `br.xgboost_objective` work with the libraries' own ways to read files
+too: a `Sequence` as data of `lightgbm.Dataset`, and a `DataIter` for `xgboost.QuantileDMatrix` or
+`ExtMemQuantileDMatrix`.
 """
 
 import argparse
@@ -38,7 +42,9 @@ WAYS = {
 
 
 def write_files(folder, n_files, n_rows, n_features):
-    """Write synthetic features and labels of a test set and of all training rows. In practice the files exist."""
+    """Write synthetic features and labels of a test set and of all training rows. In practice the
+    files exist.
+    """
     labels = []
     for number in range(n_files + 1):
         random = np.random.default_rng(number)
@@ -65,18 +71,31 @@ def load(folder, kind, share=1.0):
 
 
 def memory(field):
-    """Memory of this process in MB: "VmHWM" is the peak of the resident memory, "VmData" the private memory."""
+    """Memory of this process in MB: "VmHWM" is the peak of the resident memory, "VmData" the
+    private memory.
+    """
     status = Path("/proc/self/status")  # Linux
-    lines = dict(line.split(":", 1) for line in status.read_text().splitlines()) if status.exists() else {}
+    lines = (
+        dict(line.split(":", 1) for line in status.read_text().splitlines())
+        if status.exists()
+        else {}
+    )
     return int(lines.get(field, "0 kB").split()[0]) / 1024
 
 
 def measure(way, folder, limit):
-    """Train, and print NDCG@10 of test queries and by how many bytes the peak memory grew for each further document."""
+    """Train, and print NDCG@10 of test queries and by how many bytes the peak memory grew for each
+    further document.
+    """
     ranker_class, kind = WAYS[way]
-    # To find 256 bins, LightGBM keeps a sample of 200,000 rows in float64, and XGBoost about 3 MB for each feature,
-    # however large the data are. With these settings it is less, because the data of this example are small.
-    settings = {"bin_construct_sample_cnt": 20_000} if ranker_class is br.LightGBMRanker else {"max_bin": 16}
+    # To find 256 bins, LightGBM keeps a sample of 200,000 rows in float64, and XGBoost about 3 MB
+    # for each feature, however large the data are. With these settings it is less, because the data
+    # of this example are small.
+    settings = (
+        {"bin_construct_sample_cnt": 20_000}
+        if ranker_class is br.LightGBMRanker
+        else {"max_bin": 16}
+    )
     ranker = ranker_class("softmax", k=10, n_estimators=2, n_jobs=1, **settings)
     if limit:
         import resource  # Windows does not have it.
@@ -104,9 +123,18 @@ def main():
     parser.add_argument("--files", type=int, default=8, help="number of files")
     parser.add_argument("--rows", type=int, default=25_000, help="number of rows of a file")
     parser.add_argument("--features", type=int, default=60, help="number of features")
-    parser.add_argument("--limit", type=int, default=0, metavar="MB", help="memory that a training may use (Linux)")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at the same time, with one thread each")
-    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture larger_than_memory.png there")
+    parser.add_argument(
+        "--limit", type=int, default=0, metavar="MB", help="memory that a training may use (Linux)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="trainings at the same time, with one thread each"
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="write the picture larger_than_memory.png there",
+    )
     parser.add_argument("--measure", nargs=2, metavar=("WAY", "FOLDER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.output and not find_spec("matplotlib"):
@@ -117,8 +145,8 @@ def main():
         return
     n_values, width = arguments.files * arguments.rows * arguments.features, arguments.features * 4
     print(
-        f"{arguments.files} files have {n_values * 4 / 2**20:,.0f} MB of features in float32, {width} bytes for each "
-        f"document.\n"
+        f"{arguments.files} files have {n_values * 4 / 2**20:,.0f} MB of features in float32, "
+        f"{width} bytes for each document.\n"
     )
     print(f"{'':27}  bytes of memory for    NDCG@10 of")
     print(f"{'':27}  each further document  test queries")
@@ -126,7 +154,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder), arguments.files, arguments.rows, arguments.features)
         commands = [
-            [sys.executable, __file__, "--limit", str(arguments.limit), "--measure", way, folder] for way in WAYS
+            [sys.executable, __file__, "--limit", str(arguments.limit), "--measure", way, folder]
+            for way in WAYS
         ]
         train = partial(subprocess.run, stdout=subprocess.PIPE, text=True, check=True)
         with ThreadPool(arguments.jobs) as pool:

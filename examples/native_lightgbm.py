@@ -14,7 +14,9 @@ import boostrank as br
 from boostrank.displays import style
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture native_lightgbm.png there")
+parser.add_argument(
+    "--output", type=Path, metavar="FOLDER", help="write the picture native_lightgbm.png there"
+)
 arguments = parser.parse_args()
 if arguments.output and not find_spec("matplotlib"):
     parser.error("--output needs matplotlib: pip install matplotlib")
@@ -30,7 +32,8 @@ parameters = {
     "num_threads": 1,
 }
 
-# lightgbm.cv: with a custom objective its default folds would cut queries apart, so give it folds of whole queries.
+# lightgbm.cv: with a custom objective its default folds would cut queries apart, so give it folds
+# of whole queries.
 results = lgb.cv(
     parameters,
     lgb.Dataset(X, y, group=sizes),
@@ -54,8 +57,10 @@ same = "the same" if difference == 0 else f"different by at most {difference:.2g
 print(f"lightgbm.LGBMRanker: its scores and those of lightgbm.train are {same}.")
 relation = "above" if ndcg > mean[-1] else "below"
 print(
-    "Learned: LightGBM trains, evaluates and stops early with losses of boostrank by itself. NDCG@10 of the test "
-    f"queries is {abs(ndcg - mean[-1]):.4f} {relation} that of the cross-validation that chose the number of rounds."
+    "Learned: LightGBM trains, evaluates and stops early with losses of boostrank by itself. "
+    "NDCG@10 of the test "
+    f"queries is {abs(ndcg - mean[-1]):.4f} {relation} that of the cross-validation that chose the "
+    f"number of rounds."
 )
 
 if arguments.output:

@@ -14,7 +14,9 @@ import boostrank as br
 from boostrank.displays import style
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture native_xgboost.png there")
+parser.add_argument(
+    "--output", type=Path, metavar="FOLDER", help="write the picture native_xgboost.png there"
+)
 arguments = parser.parse_args()
 if arguments.output and not find_spec("matplotlib"):
     parser.error("--output needs matplotlib: pip install matplotlib")
@@ -22,7 +24,9 @@ if arguments.output and not find_spec("matplotlib"):
 X, y, qid = br.make_ranking(n_queries=200, random_state=0)
 X_test, y_test, qid_test = br.make_ranking(n_queries=150, random_state=1)
 train, validation = br.split_queries(qid, 0.3, random_state=0)
-dtrain = xgb.DMatrix(X[train], y[train], qid=qid[train])  # XGBoost needs query ids that do not decrease.
+dtrain = xgb.DMatrix(
+    X[train], y[train], qid=qid[train]
+)  # XGBoost needs query ids that do not decrease.
 dvalidation = xgb.DMatrix(X[validation], y[validation], qid=qid[validation])
 
 history = {}
@@ -50,9 +54,9 @@ assert np.isclose(ndcg, booster.best_score)
 test_ndcg = br.ndcg_score(y_test, booster.predict(xgb.DMatrix(X_test)), qid_test, k=10)
 relation = "above" if test_ndcg > ndcg else "below"
 print(
-    f"Learned: XGBoost trains and stops early with a loss of boostrank by itself. On test queries NDCG@10 is "
-    f"{test_ndcg:.4f}, {abs(test_ndcg - ndcg):.4f} {relation} that of the validation queries, by which the rounds "
-    f"were chosen."
+    f"Learned: XGBoost trains and stops early with a loss of boostrank by itself. On test queries "
+    f"NDCG@10 is {test_ndcg:.4f}, {abs(test_ndcg - ndcg):.4f} {relation} that of the validation "
+    f"queries, by which the rounds were chosen."
 )
 
 if arguments.output:
@@ -60,8 +64,12 @@ if arguments.output:
     values = history["validation"]["ndcg@10"]
     ax = style.axes(None, 3.2)
     ax.plot(range(1, len(values) + 1), values, color=style.BLUE)
-    ax.plot(n_rounds, values[n_rounds - 1], "o", color=style.ORANGE, label="the rounds that are kept")
-    ax.set_title("xgboost.train with the loss centered-squared and early stopping", fontsize="medium")
+    ax.plot(
+        n_rounds, values[n_rounds - 1], "o", color=style.ORANGE, label="the rounds that are kept"
+    )
+    ax.set_title(
+        "xgboost.train with the loss centered-squared and early stopping", fontsize="medium"
+    )
     ax.set(xlabel="boosting round", ylabel="NDCG@10, validation queries")
     style.light_grid(ax)
     style.legend_below(ax)

@@ -2,9 +2,10 @@
 
 python examples/optuna_search.py [--trials 16] [--output FOLDER]
 
-Needs the packages optuna and optuna-integration. Each trial trains on some queries, reports NDCG@10 of held-out queries
-after every round, and is pruned in a round in which it is worse than the median of earlier trials, but not before the
-100 rounds that the default trains at least. The test queries are used only at the end.
+Needs the packages optuna and optuna-integration. Each trial trains on some queries, reports NDCG@10
+of held-out queries after every round, and is pruned in a round in which it is worse than the median
+of earlier trials, but not before the 100 rounds that the default trains at least. The test queries
+are used only at the end.
 """
 
 import argparse
@@ -21,7 +22,8 @@ try:
     from optuna_integration.lightgbm import LightGBMPruningCallback
 except ImportError as error:
     raise SystemExit(
-        f"This example needs optuna and optuna-integration ({error}): pip install optuna optuna-integration"
+        f"This example needs optuna and optuna-integration ({error}): pip install optuna "
+        f"optuna-integration"
     ) from None
 
 X, y, qid = br.make_ranking(n_queries=300, random_state=0)
@@ -29,8 +31,8 @@ rest, test = br.split_queries(qid, 0.4, random_state=0)
 train, held_out = br.split_queries(qid[rest], 0.25, random_state=0)
 train, held_out = rest[train], rest[held_out]
 OBJECTIVES = ["ensemble", "softmax", "cosine", "lambdarank"]
-# The queries that rounds leave out choose the number of rounds of a trial: chosen by the few held-out queries, it would
-# be chosen by chance.
+# The queries that rounds leave out choose the number of rounds of a trial: chosen by the few
+# held-out queries, it would be chosen by chance.
 COMMON = {"random_state": 0, "n_jobs": 1}
 
 
@@ -57,26 +59,53 @@ def score(trial):
 
 
 def test_ndcg(parameters):
-    """NDCG@10 by test query of a ranker with these parameters that is trained on all other queries."""
+    """NDCG@10 by test query of a ranker with these parameters that is trained on all other
+    queries.
+    """
     ranker = br.LightGBMRanker(**parameters, **COMMON).fit(X[rest], y[rest], qid[rest])
     return br.ndcg_score(y[test], ranker.predict(X[test]), qid[test], k=10, per_query=True)
 
 
 def plot(study, path):
-    """Draw the last NDCG@10 of each trial, and the best one so far; a colour and a marker for each objective."""
+    """Draw the last NDCG@10 of each trial, and the best one so far; a colour and a marker for each
+    objective.
+    """
     ax, completed = style.axes(None), optuna.trial.TrialState.COMPLETE
     looks = dict(zip(OBJECTIVES, style.styles(len(OBJECTIVES)), strict=True))
     for trial in study.trials:
         color, marker, _ = looks[trial.params["objective"]]
         value = trial.intermediate_values[trial.last_step]
         face = color if trial.state == completed else "none"
-        ax.plot(trial.number + 1, value, marker, color=color, markerfacecolor=face, markersize=9, markeredgewidth=1.5)
+        ax.plot(
+            trial.number + 1,
+            value,
+            marker,
+            color=color,
+            markerfacecolor=face,
+            markersize=9,
+            markeredgewidth=1.5,
+        )
     values = [trial.value if trial.state == completed else -np.inf for trial in study.trials]
     numbers = np.arange(1, len(values) + 1)
-    ax.step(numbers, np.maximum.accumulate(values), where="post", color=style.DARK, linewidth=1, label="best so far")
+    ax.step(
+        numbers,
+        np.maximum.accumulate(values),
+        where="post",
+        color=style.DARK,
+        linewidth=1,
+        label="best so far",
+    )
     for name, (color, marker, _) in looks.items():
         ax.plot([], [], marker, color=color, markersize=9, label=name)
-    ax.plot([], [], "o", color=style.DARK, markerfacecolor="none", markersize=9, label="stopped early as weak")
+    ax.plot(
+        [],
+        [],
+        "o",
+        color=style.DARK,
+        markerfacecolor="none",
+        markersize=9,
+        label="stopped early as weak",
+    )
     ax.set(xlabel="trial", ylabel="NDCG@10 of held-out queries, last round")
     style.whole_ticks(ax)
     style.light_grid(ax)
@@ -88,32 +117,40 @@ def plot(study, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=16, help="number of settings to try")
-    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture optuna_search.png there")
+    parser.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="write the picture optuna_search.png there"
+    )
     arguments = parser.parse_args()
     if arguments.output and not find_spec("matplotlib"):
         parser.error("--output needs matplotlib: pip install matplotlib")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=100)
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0), pruner=pruner)
+    study = optuna.create_study(
+        direction="maximize", sampler=optuna.samplers.TPESampler(seed=0), pruner=pruner
+    )
     for objective in OBJECTIVES:
         # The first trials try each objective once; the sampler draws the other parameters.
         study.enqueue_trial({"objective": objective})
     study.optimize(score, n_trials=arguments.trials)
     pruned = len(study.get_trials(states=[optuna.trial.TrialState.PRUNED]))
-    print(f"Of {len(study.trials)} trials, {pruned} were stopped early because they were worse than the median.")
+    print(
+        f"Of {len(study.trials)} trials, {pruned} were stopped early because they were worse than "
+        f"the median."
+    )
     print(f"The best NDCG@10 on held-out queries is {study.best_value:.4f}, with these parameters:")
     for name, value in study.best_params.items():
         print(f"  {name:17} {value:.3g}" if isinstance(value, float) else f"  {name:17} {value}")
 
     found, default = test_ndcg(study.best_params), test_ndcg({})
     print(
-        f"Trained on all but the test queries, they have NDCG@10 {found.mean():.4f} on {len(found)} test queries; the "
-        f"default parameters have {default.mean():.4f}."
+        f"Trained on all but the test queries, they have NDCG@10 {found.mean():.4f} on "
+        f"{len(found)} test queries; the default parameters have {default.mean():.4f}."
     )
     difference, p_value = br.permutation_test(found, default)[:2]
     print(
-        f"Learned: on queries that the search has not seen, the best of {len(study.trials)} trials has NDCG@10 "
-        f"{difference:+.4f} compared with the default (p = {p_value:.3f} in a paired permutation test)."
+        f"Learned: on queries that the search has not seen, the best of {len(study.trials)} trials "
+        f"has NDCG@10 {difference:+.4f} compared with the default (p = {p_value:.3f} in a paired "
+        f"permutation test)."
     )
     if arguments.output:
         plot(study, arguments.output / "optuna_search.png")

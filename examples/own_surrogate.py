@@ -2,7 +2,8 @@
 
 python examples/own_surrogate.py [--output FOLDER]
 
-It is trained twice: as it is, and in the form whose value does not change when all scores of a query are shifted.
+It is trained twice: as it is, and in the form whose value does not change when all scores of a
+query are shifted.
 """
 
 import argparse
@@ -23,7 +24,8 @@ except ImportError as error:
 
 @dataclass(frozen=True)
 class Hyperbola(Separable):
-    """The potential w(s) = sqrt(1 + s^2), which is strictly convex: the surrogate is consistent with NDCG.
+    """The potential w(s) = sqrt(1 + s^2), which is strictly convex: the surrogate is consistent
+    with NDCG.
 
     Its slopes lie in (-1, 1), which suits normalized gains below 1.
     """
@@ -48,10 +50,14 @@ def plot(path):
         "Hyperbola": (Hyperbola().potential(scores), Hyperbola().slope_curvature(scores)[0]),
         "least squares": (scores**2 / 2, scores),
     }
-    for (name, (potential, slope)), look in zip(curves.items(), style.styles(2, len(scores)), strict=True):
+    for (name, (potential, slope)), look in zip(
+        curves.items(), style.styles(2, len(scores)), strict=True
+    ):
         left.plot(scores, potential, color=look.color, linestyle=look.linestyle, label=name)
         right.plot(scores, slope, color=look.color, linestyle=look.linestyle)
-    figure.suptitle("a loss that grows linearly for large scores, beside least squares", fontsize="medium")
+    figure.suptitle(
+        "a loss that grows linearly for large scores, beside least squares", fontsize="medium"
+    )
     left.set(xlabel="score s", ylabel="potential w(s)", ylim=(0, 5))
     right.set(xlabel="score s", ylabel="slope w'(s)", ylim=(-2, 2))
     for ax in (left, right):
@@ -63,22 +69,35 @@ def plot(path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture own_surrogate.png there")
+    parser.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="write the picture own_surrogate.png there"
+    )
     arguments = parser.parse_args()
     X, y, qid = br.make_ranking(n_queries=300, random_state=0)
     train, test = br.split_queries(qid, 0.4, random_state=0)
-    losses = {"as it is": Hyperbola(), "invariant to shifts": Profiled(Hyperbola()), "LambdaMART": "lambdarank"}
+    losses = {
+        "as it is": Hyperbola(),
+        "invariant to shifts": Profiled(Hyperbola()),
+        "LambdaMART": "lambdarank",
+    }
     found = {}
     for name, loss in losses.items():
         if name != "LambdaMART":
             # Tests derivatives, Hessian and traits numerically; an error says what is wrong.
             br.surrogates.check(loss)
             assert br.theory.check_consistency(loss, n_distributions=200).consistent
-            print(f"The surrogate {name} passes all numerical tests, and no labels were found that it ranks wrongly.")
+            print(
+                f"The surrogate {name} passes all numerical tests, and no labels were found that "
+                f"it ranks wrongly."
+            )
         for library, kind in {"LightGBM": br.LightGBMRanker, "XGBoost": br.XGBoostRanker}.items():
             objective = "rank:ndcg" if (name, library) == ("LambdaMART", "XGBoost") else loss
-            ranker = kind(objective, k=10, n_jobs=1, random_state=0).fit(X[train], y[train], qid[train])
-            values = br.ndcg_score(y[test], ranker.predict(X[test]), qid[test], k=10, per_query=True)
+            ranker = kind(objective, k=10, n_jobs=1, random_state=0).fit(
+                X[train], y[train], qid[train]
+            )
+            values = br.ndcg_score(
+                y[test], ranker.predict(X[test]), qid[test], k=10, per_query=True
+            )
             found.setdefault(name, {})[library] = values
     print(f"NDCG@10 on {len(values)} test queries:\n")
     print(f"{'':20} LightGBM  XGBoost")
@@ -90,7 +109,8 @@ def main():
         difference, p_value = br.permutation_test(shifted, other)[:2]
         differences.append(f"{difference:+.4f} compared with {text} (p = {p_value:.3f})")
     print(
-        "\nLearned: a class of two formulas is a loss for both libraries. In the mean of both, the form that is "
+        "\nLearned: a class of two formulas is a loss for both libraries. In the mean of both, the "
+        "form that is "
         f"invariant to shifts has NDCG@10 {differences[0]}, and {differences[1]}."
     )
     if arguments.output:

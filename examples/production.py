@@ -1,4 +1,5 @@
-"""From training to serving: a model file that LightGBM reads without boostrank, SHAP values, and ONNX.
+"""From training to serving: a model file that LightGBM reads without boostrank, SHAP values, and
+ONNX.
 
 python examples/production.py [--output FOLDER]
 
@@ -23,11 +24,14 @@ try:
     import shap
 except ImportError as error:
     raise SystemExit(
-        f"This example needs shap, onnxmltools and onnxruntime ({error}): pip install shap onnxmltools onnxruntime"
+        f"This example needs shap, onnxmltools and onnxruntime ({error}): pip install shap "
+        f"onnxmltools onnxruntime"
     ) from None
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture production.png there")
+parser.add_argument(
+    "--output", type=Path, metavar="FOLDER", help="write the picture production.png there"
+)
 arguments = parser.parse_args()
 if arguments.output and not find_spec("matplotlib"):
     parser.error("--output needs matplotlib: pip install matplotlib")
@@ -51,7 +55,10 @@ with tempfile.TemporaryDirectory() as folder:
     # boostrank reads it too, and refuses a file that was cut off or edited.
     again = br.LightGBMRanker(k=10).load_model(path)
     ndcg = again.score(new, y, qid)
-    print(f"Loaded again, the model has {again.best_iteration_} rounds, and NDCG@10 {ndcg:.4f} on test queries.")
+    print(
+        f"Loaded again, the model has {again.best_iteration_} rounds, and NDCG@10 {ndcg:.4f} on "
+        f"test queries."
+    )
     path.write_text(path.read_text().replace("leaf_value=", "leaf_value=1", 1))
     try:
         br.LightGBMRanker().load_model(path)
@@ -59,19 +66,25 @@ with tempfile.TemporaryDirectory() as folder:
     except ValueError as error:
         refused = True
         reason = str(error).split("' is ")[-1].split(". ")[0].rstrip(".")
-        print(f'A file that somebody has edited is refused, with the message that it "is {reason}".')
+        print(
+            f'A file that somebody has edited is refused, with the message that it "is {reason}".'
+        )
 
-# Why does a document have its score? Its contributions, which are SHAP values, and the expected score add up to it.
+# Why does a document have its score? Its contributions, which are SHAP values, and the expected
+# score add up to it.
 why = br.explain(ranker, new, qid, query=qid[0], ranks=1)
 largest = why.table.iloc[0]
 print(
-    f"Query {why.query}: row {test[why.rows[0]]} has the highest score of {len(why.ranking)} documents. "
-    f"{largest['feature']}, with the value {largest['value_a']:.2f}, contributes most to it: "
-    f"{largest['contribution_a']:+.2f}."
+    f"Query {why.query}: row {test[why.rows[0]]} has the highest score of {len(why.ranking)} "
+    f"documents. {largest['feature']}, with the value {largest['value_a']:.2f}, contributes most "
+    f"to it: {largest['contribution_a']:+.2f}."
 )
 values = shap.TreeExplainer(ranker.booster_)(new)
 assert np.allclose(values.values.sum(axis=1) + values.base_values, scores)
-assert np.allclose(values.values[why.rows[0]][new.columns.get_indexer(why.table["feature"])], why.table["difference"])
+assert np.allclose(
+    values.values[why.rows[0]][new.columns.get_indexer(why.table["feature"])],
+    why.table["difference"],
+)
 print("The package shap, for its plots over many documents, computes the same values.")
 gain = ranker.get_feature_importances("gain")
 print("Share of each feature in the gain of all splits:")
@@ -84,11 +97,15 @@ session = onnxruntime.InferenceSession(ranker.to_onnx().SerializeToString())
 difference = np.abs(onnx_scores.ravel() - scores).max()
 onnx_ndcg = br.ndcg_score(y, onnx_scores.ravel(), qid, k=10)
 print(f"The scores of ONNX differ by at most {difference:.1g}, because it computes in float32.")
-same = "is the same" if np.isclose(onnx_ndcg, ndcg, atol=1e-6) else f"differs by {abs(onnx_ndcg - ndcg):.1g}"
+same = (
+    "is the same"
+    if np.isclose(onnx_ndcg, ndcg, atol=1e-6)
+    else f"differs by {abs(onnx_ndcg - ndcg):.1g}"
+)
 print(
-    f"Learned: one model serves in three ways, with boostrank, with LightGBM alone and with ONNX; NDCG@10 on test "
-    f"queries "
-    f"{same} with ONNX{', and a damaged file is not loaded' if refused else ''}."
+    f"Learned: one model serves in three ways, with boostrank, with LightGBM alone and with ONNX; "
+    f"NDCG@10 on test queries {same} with "
+    f"ONNX{', and a damaged file is not loaded' if refused else ''}."
 )
 
 if arguments.output:

@@ -1,4 +1,5 @@
-"""From logged features to a ranked page: requests, answers, judgments, training, comparison, export and its check.
+"""From logged features to a ranked page: requests, answers, judgments, training, comparison, export
+and its check.
 
 python examples/search_engine.py [--output FOLDER]
 
@@ -22,45 +23,83 @@ except ImportError as error:
     raise SystemExit(f"This example needs treelite ({error}): pip install treelite") from None
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-parser.add_argument("--output", type=Path, metavar="FOLDER", help="write the picture search_engine.png there")
+parser.add_argument(
+    "--output", type=Path, metavar="FOLDER", help="write the picture search_engine.png there"
+)
 arguments = parser.parse_args()
 if arguments.output and not find_spec("matplotlib"):
     parser.error("--output needs matplotlib: pip install matplotlib")
 
-NAMES = ["title_bm25", "body_bm25", "popularity", "price", "age_days", "clicks", "rating", "stock", "images", "length"]
+NAMES = [
+    "title_bm25",
+    "body_bm25",
+    "popularity",
+    "price",
+    "age_days",
+    "clicks",
+    "rating",
+    "stock",
+    "images",
+    "length",
+]
 VESPA = ["bm25(title)", "bm25(body)", *(f"attribute({name})" for name in NAMES[2:])]
-# Elastic is what Elasticsearch has itself, and not the plugin; it adds a constant to scores from 8.19 on.
-VERSIONS = {"elasticsearch": "8.14", "opensearch": "3.8", "elastic": "8.15", "solr": "9.2", "vespa": "8.700"}
+# Elastic is what Elasticsearch has itself, and not the plugin; it adds a constant to scores from
+# 8.19 on.
+VERSIONS = {
+    "elasticsearch": "8.14",
+    "opensearch": "3.8",
+    "elastic": "8.15",
+    "solr": "9.2",
+    "vespa": "8.700",
+}
 REQUESTS = {"model": "shop", "index": "products", "parameters": {"keywords": "lamp"}}
 
 
 def answer(engine, names, documents):
-    """The answer of an engine to the request "log", as JSON, from a dict of the values of each document by its id."""
+    """The answer of an engine to the request "log", as JSON, from a dict of the values of each
+    document by its id.
+    """
     hits = []
     for document, values in documents.items():
         # A document that the query of a feature does not match has no value of it.
-        logged = {name: round(float(x), 4) for name, x in zip(names, values, strict=True) if x > -1.5}
+        logged = {
+            name: round(float(x), 4) for name, x in zip(names, values, strict=True) if x > -1.5
+        }
         if engine == "solr":
             features = ",".join(f"{name}={value}" for name, value in logged.items())
             hits.append({"id": document, "[features]": features})
         elif engine == "vespa":
-            hits.append({"id": document, "fields": {"matchfeatures": {name: logged.get(name) for name in names}}})
+            hits.append(
+                {
+                    "id": document,
+                    "fields": {"matchfeatures": {name: logged.get(name) for name in names}},
+                }
+            )
         elif engine == "elastic":
             hits.append({"_id": document, "matched_queries": logged})
         else:
-            features = [{"name": name, **({"value": logged[name]} if name in logged else {})} for name in names]
+            features = [
+                {"name": name, **({"value": logged[name]} if name in logged else {})}
+                for name in names
+            ]
             hits.append({"_id": document, "fields": {"_ltrlog": [{"features": features}]}})
     wholes = {"solr": {"response": {"docs": hits}}, "vespa": {"root": {"children": hits}}}
     return json.dumps(wholes.get(engine, {"hits": {"hits": hits}}))
 
 
-# Documents that queries found, and grades of judges. A real log comes from sending the request "log" for each query.
+# Documents that queries found, and grades of judges. A real log comes from sending the request
+# "log" for each query.
 log_request = br.serving.requests("elasticsearch", NAMES, **REQUESTS)["log"]
-print(f"{log_request.method} {log_request.path} is sent for each query: {json.dumps(log_request.body)}")
+print(
+    f"{log_request.method} {log_request.path} is sent for each query: "
+    f"{json.dumps(log_request.body)}"
+)
 values, grades, qid = br.make_ranking(200, random_state=0)
 judgments = pd.Series(
     grades,
-    pd.MultiIndex.from_arrays([qid, [f"doc{i}" for i in range(len(qid))]], names=["qid", "document"]),
+    pd.MultiIndex.from_arrays(
+        [qid, [f"doc{i}" for i in range(len(qid))]], names=["qid", "document"]
+    ),
     name="grade",
 )
 logs = {}
@@ -76,10 +115,16 @@ for engine in VERSIONS:
 
 table = logs["elasticsearch"].join(judgments, how="inner")
 X, y, qid = table[NAMES], table["grade"].to_numpy(), table.index.get_level_values("qid").to_numpy()
-print(f"The log has {len(answers)} queries with {len(table):,} documents, and {len(NAMES)} features of each.")
+print(
+    f"The log has {len(answers)} queries with {len(table):,} documents, and {len(NAMES)} features "
+    f"of each."
+)
 
 train, test = br.split_queries(qid, 0.3, random_state=0)
-rankers = {"LambdaMART": br.LightGBMRanker("lambdarank", n_jobs=1), "default": br.LightGBMRanker(n_jobs=1)}
+rankers = {
+    "LambdaMART": br.LightGBMRanker("lambdarank", n_jobs=1),
+    "default": br.LightGBMRanker(n_jobs=1),
+}
 comparison = br.compare(rankers, X.iloc[train], y[train], qid[train], cv=3, measures="ndcg@10")
 print(comparison)
 ranker = rankers["default"].fit(X.iloc[train], y[train], qid[train])
@@ -94,7 +139,8 @@ with tempfile.TemporaryDirectory() as folder:
     for engine, version in VERSIONS.items():
         path = Path(folder, f"{engine}.json")
         names = VESPA if engine == "vespa" else NAMES
-        # No file is written if the engine would compute other scores on these documents. No score is negative.
+        # No file is written if the engine would compute other scores on these documents. No score
+        # is negative.
         ranker.export(
             path,
             engine,
@@ -106,22 +152,29 @@ with tempfile.TemporaryDirectory() as folder:
         )
         requests = br.serving.requests(engine, names, **REQUESTS)
         document = path.read_text()
-        found = br.serving.evaluate(engine, document, dict(zip(names, new.to_numpy().T, strict=True)), version=version)
+        found = br.serving.evaluate(
+            engine, document, dict(zip(names, new.to_numpy().T, strict=True)), version=version
+        )
         sizes[engine] = len(document)
         differences[engine] = np.ptp(found - scores)
         assert found.min() >= 0
         assert np.isclose(br.ndcg_score(y[test], found, qid[test], k=10), ndcg)
         page = pd.Series(found[last], new.index[last].get_level_values("document")).nlargest(3)
-        print(f"{engine}: {', '.join(f'{name} {score:.3f}' for name, score in page.items())} after the requests")
+        print(
+            f"{engine}: {', '.join(f'{name} {score:.3f}' for name, score in page.items())} after "
+            f"the requests"
+        )
         for purpose, request in requests.items():
             print(f"    {purpose:<8} {request.method} {request.path}")
 for engine, size in sizes.items():
     print(
-        f"The model for {engine} has {size / 1000:,.0f} kB; differences of scores change by {differences[engine]:.1g}."
+        f"The model for {engine} has {size / 1000:,.0f} kB; differences of scores change by "
+        f"{differences[engine]:.1g}."
     )
 print(
-    f"Learned: one ranker, with NDCG@10 {ndcg:.4f} on new queries, has the same NDCG in {len(sizes)} search engines, "
-    f"because scores change by at most {max(differences.values()):.1g}, the precision of float32."
+    f"Learned: one ranker, with NDCG@10 {ndcg:.4f} on new queries, has the same NDCG in "
+    f"{len(sizes)} search engines, because scores change by at most "
+    f"{max(differences.values()):.1g}, the precision of float32."
 )
 
 if arguments.output:

@@ -2,9 +2,10 @@
 
 python examples/tracking.py [--output FOLDER]
 
-Needs the packages mlflow (or mlflow-skinny) and skops. Each ranker is a run of MLflow with its parameters, NDCG of the
-validation queries by round, measures of the test queries, a picture and the model. The runs go to a temporary folder;
-in a project, leave out `set_tracking_uri`, and they go where the variable MLFLOW_TRACKING_URI says.
+Needs the packages mlflow (or mlflow-skinny) and skops. Each ranker is a run of MLflow with its
+parameters, NDCG of the validation queries by round, measures of the test queries, a picture and the
+model. The runs go to a temporary folder; in a project, leave out `set_tracking_uri`, and they go
+where the variable MLFLOW_TRACKING_URI says.
 """
 
 import argparse
@@ -24,7 +25,9 @@ try:
     import mlflow.sklearn
     import skops.io
 except ImportError as error:
-    raise SystemExit(f"This example needs mlflow and skops ({error}): pip install mlflow skops") from None
+    raise SystemExit(
+        f"This example needs mlflow and skops ({error}): pip install mlflow skops"
+    ) from None
 
 MEASURES = ["ndcg@10", "map", "mrr"]
 
@@ -53,9 +56,13 @@ def record(loss):
         mlflow.log_metrics({name.replace("@", " at "): value for name, value in found.items()})
         shown = displays.TrainingCurveDisplay.from_estimator({loss: ranker})
         mlflow.log_figure(shown.figure_, "training_curve.png")
-        # Without requirements MLflow would look for them in a process of its own, which takes longer than the training.
+        # Without requirements MLflow would look for them in a process of its own, which takes
+        # longer than the training.
         kept = mlflow.sklearn.log_model(
-            ranker, name="ranker", pip_requirements=["boostrank"], skops_trusted_types=br.serving.TRUSTED_TYPES
+            ranker,
+            name="ranker",
+            pip_requirements=["boostrank"],
+            skops_trusted_types=br.serving.TRUSTED_TYPES,
         )
     return ranker, kept.model_uri
 
@@ -66,8 +73,13 @@ with tempfile.TemporaryDirectory() as folder:
     recorded = {loss: record(loss) for loss in ("ensemble", "softmax", "lambdarank")}
     runs = mlflow.search_runs(order_by=["metrics.`ndcg at 10` DESC"], output_format="list")
     for run in runs:
-        values = ", ".join(f"{name} {run.data.metrics[name.replace('@', ' at ')]:.4f}" for name in MEASURES)
-        print(f"{run.info.run_name}: {values}, after {recorded[run.info.run_name][0].best_iteration_} rounds.")
+        values = ", ".join(
+            f"{name} {run.data.metrics[name.replace('@', ' at ')]:.4f}" for name in MEASURES
+        )
+        print(
+            f"{run.info.run_name}: {values}, after "
+            f"{recorded[run.info.run_name][0].best_iteration_} rounds."
+        )
     best = runs[0].info.run_name
     ranker, uri = recorded[best]
     loaded = mlflow.sklearn.load_model(uri)
@@ -88,6 +100,6 @@ if output:
     picture = displays.TrainingCurveDisplay.from_estimator(rankers)
     picture.figure_.savefig(output / "tracking.png", dpi=160)
 print(
-    f"Learned: of {len(runs)} runs, {best} is best on the test queries; its model from MLflow and from a file of skops "
-    f"of {size:.0f} KiB {'give' if same else 'do not give'} the same scores."
+    f"Learned: of {len(runs)} runs, {best} is best on the test queries; its model from MLflow and "
+    f"from a file of skops of {size:.0f} KiB {'give' if same else 'do not give'} the same scores."
 )

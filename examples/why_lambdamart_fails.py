@@ -1,4 +1,5 @@
-"""Why LambdaMART fails where judges disagree: two documents, many queries, and the field of boosting.
+"""Why LambdaMART fails where judges disagree: two documents, many queries, and the field of
+boosting.
 
 python examples/why_lambdamart_fails.py [--full] [--output FOLDER]
 
@@ -35,7 +36,10 @@ DATA = {
 }
 #: Data sets of the picture, with the percentages of the usual queries.
 DRAWN = {"3 4 | 3 0": range(50, 81), "2 1 1 | 0 3 2": range(20, 71, 2)}
-LIGHTGBM, XGBOOST = partial(lightgbm.LGBMRanker, n_jobs=1, verbosity=-1), partial(xgboost.XGBRanker, n_jobs=1)
+LIGHTGBM, XGBOOST = (
+    partial(lightgbm.LGBMRanker, n_jobs=1, verbosity=-1),
+    partial(xgboost.XGBRanker, n_jobs=1),
+)
 OURS = partial(br.LightGBMRanker, n_jobs=1)
 RANKERS = {
     "LGBMRanker": LIGHTGBM,
@@ -64,23 +68,34 @@ FIELDS = {
     "divided by distance, with the factor of the query (default)": LambdaMART(None),
     "divided, without the factor": LambdaMART(None, normalize=False),
     "not divided, with the factor": LambdaMART(None, divide_by_distance=False),
-    "not divided, without the factor (lambdarank_norm off)": LambdaMART(None, False, normalize=False),
+    "not divided, without the factor (lambdarank_norm off)": LambdaMART(
+        None, False, normalize=False
+    ),
     "consistent-lambdarank": br.surrogates.ConsistentLambdaRank(None),
 }
-#: Labels of documents of five kinds, for most users and for the others, who seek another meaning of an ambiguous query:
-#: the first kind is always good, the second one mostly excellent, and otherwise useless.
+#: Labels of documents of five kinds, for most users and for the others, who seek another meaning of
+#: an ambiguous query: the first kind is always good, the second one mostly excellent, and otherwise
+#: useless.
 KINDS = np.array([[3.0, 4.0, 2.0, 1.0, 0.0], [3.0, 0.0, 1.0, 1.0, 0.0]])
 #: A limit ranks wrongly if its expected NDCG is smaller than the largest one by more than this.
 MIN_REGRET = 1e-3
-#: NDCG that is lost counts in the picture if it is not due to rounding, nor to scores that nearly converged.
+#: NDCG that is lost counts in the picture if it is not due to rounding, nor to scores that nearly
+#: converged.
 MIN_LOST = 5e-4
 
 
 def judged(usual, other, share, n_queries=1000):
-    """Queries of the same documents, each of which has a feature of its own: X, y, qid and query sizes."""
+    """Queries of the same documents, each of which has a feature of its own: X, y, qid and query
+    sizes.
+    """
     is_usual = np.arange(n_queries)[:, None] < round(share * n_queries)
     labels, m = np.where(is_usual, usual, other), len(usual)
-    return np.tile(np.eye(m), (n_queries, 1)), labels.ravel(), np.repeat(np.arange(n_queries), m), [m] * n_queries
+    return (
+        np.tile(np.eye(m), (n_queries, 1)),
+        labels.ravel(),
+        np.repeat(np.arange(n_queries), m),
+        [m] * n_queries,
+    )
 
 
 @cache
@@ -112,7 +127,10 @@ def ndcg_difference(make, usual, other, share, n_queries=1000):
 
 def demonstrate():
     """Print the NDCG of each ranker on each data set, less the best one."""
-    print("Labels of the documents in the usual queries | in the others; NDCG less the largest possible one:")
+    print(
+        "Labels of the documents in the usual queries | in the others; NDCG less the largest "
+        "possible one:"
+    )
     print(f"{'':42}" + "".join(f"{name:>20}" for name in DATA))
     failures = {}
     for name, make in RANKERS.items():
@@ -123,22 +141,29 @@ def demonstrate():
 
 
 def divided(n_queries, seed, share=0.66):
-    """Queries with 2 to 8 documents of five kinds: X, which says the kind, y, qid, and the expected targets."""
+    """Queries with 2 to 8 documents of five kinds: X, which says the kind, y, qid, and the expected
+    targets.
+    """
     random = np.random.RandomState(seed)
     queries = br.Queries.from_sizes(random.randint(2, 9, size=n_queries))
     kind = random.randint(5, size=queries.n_documents)
     most, others = KINDS[:, kind]
     y = np.where(queries.repeat(random.random_sample(n_queries) < share), most, others)
-    expected = share * br.make_targets(most, queries) + (1.0 - share) * br.make_targets(others, queries)
+    expected = share * br.make_targets(most, queries) + (1.0 - share) * br.make_targets(
+        others, queries
+    )
     return np.eye(5)[kind], y, queries.qid, expected
 
 
 def compare_on_many_queries(n_queries):
-    """Print the expected NDCG of default rankers on new queries with documents of five kinds, less the best one."""
+    """Print the expected NDCG of default rankers on new queries with documents of five kinds, less
+    the best one.
+    """
     X, y, qid, _ = divided(n_queries, seed=0)
     X_test, _, qid_test, best = divided(2000, seed=1)
     print(
-        f"\nDocuments of five kinds, {n_queries} queries; expected NDCG on new queries less the largest possible one:"
+        f"\nDocuments of five kinds, {n_queries} queries; expected NDCG on new queries less the "
+        f"largest possible one:"
     )
     largest = br.expected_ndcg(best, best, qid_test)
     for name in ("LGBMRanker", "XGBRanker", "LightGBMRanker", "XGBoostRanker"):
@@ -149,28 +174,44 @@ def compare_on_many_queries(n_queries):
 
 
 def draw_shares(folder):
-    """A picture of the NDCG of all rankings, and of what each ranker loses, by the percentage of the usual queries."""
-    settings = {"figsize": (10.0, 6.8), "layout": "constrained", "sharex": "col", "height_ratios": [2, 3]}
+    """A picture of the NDCG of all rankings, and of what each ranker loses, by the percentage of
+    the usual queries.
+    """
+    settings = {
+        "figsize": (10.0, 6.8),
+        "layout": "constrained",
+        "sharex": "col",
+        "height_ratios": [2, 3],
+    }
     figure, panels = plt.subplots(2, 2, **settings)
     for (above, below), (name, percentages) in zip(panels.T, DRAWN.items(), strict=True):
         usual, other, _ = DATA[name]
-        of_rankings = np.array([ndcg_of_rankings(usual, other, percentage / 100) for percentage in percentages])
+        of_rankings = np.array(
+            [ndcg_of_rankings(usual, other, percentage / 100) for percentage in percentages]
+        )
         above.plot(percentages, of_rankings, color=style.GREY, linewidth=1)
         above.plot(percentages, of_rankings.max(axis=1), color=style.BLUE, linewidth=2)
         above.set_title(f"labels of the documents: {name.replace('|', 'or')}", fontsize="medium")
         style.light_grid(above)
         # Queries of the same shares teach the same, so that a hundred of them are enough.
         lost = [
-            [-ndcg_difference(make, usual, other, percentage / 100, 100) for percentage in percentages]
+            [
+                -ndcg_difference(make, usual, other, percentage / 100, 100)
+                for percentage in percentages
+            ]
             for make in RANKERS.values()
         ]
         # White is the largest NDCG.
         shown = np.ma.masked_less(lost, MIN_LOST)
         colors = {"cmap": "YlOrRd", "norm": PowerNorm(0.5, vmin=0.0, vmax=0.12)}
-        image = below.pcolormesh(percentages, np.arange(len(RANKERS)), shown, edgecolors="white", **colors)
+        image = below.pcolormesh(
+            percentages, np.arange(len(RANKERS)), shown, edgecolors="white", **colors
+        )
         below.set_xlabel(f"queries with the labels {name.split(' |')[0]}, percent")
         below.tick_params(left=False)
-        below.hlines(np.arange(len(RANKERS) - 1) + 0.5, *below.get_xlim(), color=style.GREY, linewidth=0.3)
+        below.hlines(
+            np.arange(len(RANKERS) - 1) + 0.5, *below.get_xlim(), color=style.GREY, linewidth=0.3
+        )
     panels[0, 0].set_ylabel("NDCG of each ranking")
     panels[0, 0].annotate("largest", (60, 0.915), color=style.BLUE)
     for below, names in zip(panels[1], (RANKERS, [""] * len(RANKERS)), strict=True):
@@ -182,7 +223,8 @@ def draw_shares(folder):
 
 
 def newton(surrogate, targets, weights, queries, owners, n_steps, rate=0.05):
-    """Newton steps of the scores of documents that are in several queries; the mean of the scores in the last steps.
+    """Newton steps of the scores of documents that are in several queries; the mean of the scores
+    in the last steps.
 
     `owners` has the number of the score of each document of each query.
     """
@@ -192,7 +234,8 @@ def newton(surrogate, targets, weights, queries, owners, n_steps, rate=0.05):
         gradient, hessian = surrogate.gradient_hessian(scores[owners], targets, queries)
         sums = (np.bincount(owners, weights * values, n) for values in (gradient, hessian))
         slope, curvature = sums
-        # Some scores grow without a limit; they are kept within the range in which rounding does not matter.
+        # Some scores grow without a limit; they are kept within the range in which rounding does
+        # not matter.
         scores = np.clip(scores - rate * slope / (curvature + 1e-4), -30.0, 30.0)
         if step >= 0.9 * n_steps:
             last.append(scores)
@@ -200,7 +243,9 @@ def newton(surrogate, targets, weights, queries, owners, n_steps, rate=0.05):
 
 
 def wrong_limits(n, n_steps):
-    """For each field, the share of random label distributions on which it ends with a wrong ranking."""
+    """For each field, the share of random label distributions on which it ends with a wrong
+    ranking.
+    """
     random = np.random.default_rng(0)
     wrong = dict.fromkeys(FIELDS, 0)
     for m in (2, 3, 4, 5):
@@ -215,15 +260,23 @@ def wrong_limits(n, n_steps):
         for name, surrogate in FIELDS.items():
             scores = newton(surrogate, targets, weights, queries, owners.ravel(), n_steps)
             ranks = np.argsort(np.argsort(-scores.reshape(n, m), axis=1), axis=1)
-            regret = np.sort(expected)[:, ::-1] @ discounts - (expected * discounts[ranks]).sum(axis=1)
+            regret = np.sort(expected)[:, ::-1] @ discounts - (expected * discounts[ranks]).sum(
+                axis=1
+            )
             wrong[name] += int((regret > MIN_REGRET).sum())
     return {name: count / (4 * n) for name, count in wrong.items()}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="more random distributions, in minutes instead of seconds")
-    parser.add_argument("--output", type=Path, metavar="FOLDER", help="write why_lambdamart_fails.png there")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="more random distributions, in minutes instead of seconds",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="write why_lambdamart_fails.png there"
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     failures = demonstrate()
@@ -233,17 +286,18 @@ def main():
         draw_shares(arguments.output)
     n, n_steps = (500, 3000) if arguments.full else (25, 300)
     print(
-        f"\nShare of {4 * n} random label distributions on which boosting from equal scores ends with a wrong ranking:"
+        f"\nShare of {4 * n} random label distributions on which boosting from equal scores ends "
+        f"with a wrong ranking:"
     )
     wrong = wrong_limits(n, n_steps)
     for name, share in wrong.items():
         print(f"  {name:60} {share:.1%}")
     ours = sum(failures[name] for name in ("LightGBMRanker", "XGBoostRanker"))
     print(
-        f"Learned: the libraries' default rankers fail on {failures['LGBMRanker']} and {failures['XGBRanker']} of "
-        f"{len(DATA)} data sets, ours on {ours}. The field of LambdaMART ends wrongly on "
-        f"{wrong[next(iter(wrong))]:.1%} of random distributions, the consistent one on "
-        f"{wrong['consistent-lambdarank']:.1%}."
+        f"Learned: the libraries' default rankers fail on {failures['LGBMRanker']} and "
+        f"{failures['XGBRanker']} of {len(DATA)} data sets, ours on {ours}. The field of "
+        f"LambdaMART ends wrongly on {wrong[next(iter(wrong))]:.1%} of random distributions, the "
+        f"consistent one on {wrong['consistent-lambdarank']:.1%}."
     )
 
 

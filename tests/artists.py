@@ -26,8 +26,14 @@ def overlapping_texts(figure):
     """Pairs of visible texts of a figure that overlap, and texts that end outside of it."""
     figure.draw_without_rendering()
     hidden, overlaps = _hidden_tick_labels(figure), []
-    shown = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text() and text not in hidden]
-    boxes = [(text.get_text(), text.get_window_extent(figure.canvas.get_renderer())) for text in shown]
+    shown = [
+        text
+        for text in figure.findobj(Text)
+        if text.get_visible() and text.get_text() and text not in hidden
+    ]
+    boxes = [
+        (text.get_text(), text.get_window_extent(figure.canvas.get_renderer())) for text in shown
+    ]
     for i, (name, box) in enumerate(boxes):
         if box.x0 < -1 or box.y0 < -1 or box.x1 > figure.bbox.x1 + 1 or box.y1 > figure.bbox.y1 + 1:
             overlaps.append((name, "outside of the figure"))

@@ -6,7 +6,8 @@ from boostrank.training.losses import bind
 
 
 def bind_loss(loss, labels, queries, dcg=None, normalize="dcg", weights=None):
-    """The loss bound to grouped labels; weights of queries or of grouped documents are checked first."""
+    """The loss bound to grouped labels; weights of queries or of grouped documents are checked
+    first."""
     labels = as_labels(labels)
     if weights is not None:
         weights = document_weights(weights, queries, may_differ=True)

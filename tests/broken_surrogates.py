@@ -10,7 +10,8 @@ def nothing(scores, targets, queries):
 
 
 def changed(base, loss=nothing, gradient=nothing, diagonal=nothing, **members):
-    """A surrogate like `base`, with other members, and terms added to its loss, gradient and diagonal Hessian."""
+    """A surrogate like `base`, with other members, and terms added to its loss, gradient and
+    diagonal Hessian."""
 
     class Changed(base):
         def loss(self, *sample):

@@ -1,4 +1,5 @@
-"""Data and rankers of the tests of clusters, with which several workers train the model of one process."""
+"""Data and rankers of the tests of clusters, with which several workers train the model of one
+process."""
 
 import numpy as np
 from loss_defaults import PLAIN
@@ -6,21 +7,23 @@ from loss_defaults import PLAIN
 import boostrank as br
 from boostrank.queries.queries import Queries
 
-# LightGBM's workers estimate the number of rows of a leaf from its Hessian, and leave rare values out of their bins. In
-# one process, LightGBM does not try a feature below a leaf in which no split by it has a gain, which with a penalty may
-# be so although a split further down has one. With these settings none of this matters, and the trees are those of one
-# process.
+# LightGBM's workers estimate the number of rows of a leaf from its Hessian, and leave rare values
+# out of their bins. In one process, LightGBM does not try a feature below a leaf in which no split
+# by it has a gain, which with a penalty may be so although a split further down has one. With these
+# settings none of this matters, and the trees are those of one process.
 EXACT = {"min_child_samples": 1, "min_child_weight": 10.0, "min_data_in_bin": 1, "reg_lambda": 0.0}
 
 
 def make_data(n_queries):
-    """Features, labels and query ids, with few values for each feature: then bins do not depend on the worker."""
+    """Features, labels and query ids, with few values for each feature: then bins do not depend on
+    the worker."""
     X, y, qid = br.make_ranking(n_queries=n_queries, random_state=3)
     return np.clip(np.round(2 * X) / 2, -2, 2), y, qid
 
 
 def small(ranker_class, objective="softmax", **parameters):
-    """A ranker of this class, on a cluster or local, with few rounds of plain trees and one thread."""
+    """A ranker of this class, on a cluster or local, with few rounds of plain trees and one
+    thread."""
     exact = EXACT if ranker_class.__name__ == "LightGBMRanker" else {}
     settings = {"n_estimators": 4, "random_state": 0, "n_jobs": 1, **PLAIN, **exact}
     return ranker_class(objective, **settings | parameters)
@@ -48,7 +51,8 @@ def aligned_sizes(qid, n_parts):
 
 
 def place_on(client, columns, sizes):
-    """Persisted dask Arrays with partitions of these sizes, the first on the first worker and the last on the last."""
+    """Persisted dask Arrays with partitions of these sizes, the first on the first worker and the
+    last on the last."""
     import dask.array as da
     from distributed import wait
 
@@ -58,7 +62,9 @@ def place_on(client, columns, sizes):
     blocks = [[da.from_array(part, chunks=-1, name=False) for part in parts] for parts in pieces]
     for i in range(len(sizes)):
         worker = workers[i * len(workers) // len(sizes)]
-        persisted = client.persist([column[i] for column in blocks], workers=[worker], allow_other_workers=True)
+        persisted = client.persist(
+            [column[i] for column in blocks], workers=[worker], allow_other_workers=True
+        )
         for column, block in zip(blocks, persisted, strict=True):
             column[i] = block
     arrays = client.persist([da.concatenate(column) for column in blocks])

@@ -5,10 +5,12 @@ import os
 import re
 import signal
 
-# Tests run in two processes. The OpenMP threads of LightGBM and XGBoost wait actively by default, and where they
-# outnumber the cores, training takes ten times as long. The libraries read this variable when they are first imported.
+# Tests run in two processes. The OpenMP threads of LightGBM and XGBoost wait actively by default,
+# and where they outnumber the cores, training takes ten times as long. The libraries read this
+# variable when they are first imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Some tests train with two threads. Where other processes use the cores, waiting actively makes them ten times slower.
+# Some tests train with two threads. Where other processes use the cores, waiting actively makes
+# them ten times slower.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from functools import cache
@@ -21,8 +23,8 @@ from hypothesis import HealthCheck, settings
 
 import boostrank as br
 
-# Hypothesis draws constants of the modules that are imported. If a test imported one of these modules while it runs,
-# its data would change.
+# Hypothesis draws constants of the modules that are imported. If a test imported one of these
+# modules while it runs, its data would change.
 from boostrank import cli  # noqa: F401
 from boostrank.datasets import letor_parser, letor_reader  # noqa: F401
 from boostrank.queries import compiled
@@ -41,12 +43,15 @@ LONGEST = (
 NEEDED = {"clusters/dask": "distributed", "clusters/spark": "pyspark", "displays": "matplotlib"}
 STUBS = Path(br.__file__).parent.rglob("*.pyi")
 #: Names that users import.
-PUBLIC_NAMES = set(re.findall(r"import (\w+) as", "".join(path.read_text(encoding="utf-8") for path in STUBS)))
+PUBLIC_NAMES = set(
+    re.findall(r"import (\w+) as", "".join(path.read_text(encoding="utf-8") for path in STUBS))
+)
 collect_ignore = [folder for folder, package in NEEDED.items() if find_spec(package) is None]
 
 
 def pytest_configure(config):
-    # Examples of these modules cannot be imported. Any other file that cannot be imported is an error.
+    # Examples of these modules cannot be imported. Any other file that cannot be imported is an
+    # error.
     folders = [str(Path(br.__file__).parent / folder) for folder in collect_ignore]
     config.option.ignore = [*(config.option.ignore or ()), *folders]
 
@@ -61,7 +66,8 @@ def pytest_collection_modifyitems(items):
         # The class and the method, the function, or nothing for the docstring of a module.
         names = test.name.removeprefix(test.globs["__name__"]).split(".")[1:]
         if len(names) != 1 or names[0] in PUBLIC_NAMES:
-            # Readers paste these examples into a new session, which has none of the names of the module.
+            # Readers paste these examples into a new session, which has none of the names of the
+            # module.
             test.globs = {"__name__": "__main__"}
 
 
@@ -72,7 +78,8 @@ def public_names():
 
 @pytest.fixture(scope="session")
 def shared_data():
-    """Folder of real data sets beside the repository; BOOSTRANK_REQUIRE_DATA makes its absence a failure."""
+    """Folder of real data sets beside the repository; BOOSTRANK_REQUIRE_DATA makes its absence a
+    failure."""
     path = Path(__file__).parents[2] / "shared" / "data"
     if not path.is_dir():
         stop = pytest.fail if os.environ.get("BOOSTRANK_REQUIRE_DATA") else pytest.skip
@@ -98,7 +105,8 @@ def lambdamart(ranker_class):
 
 @pytest.fixture
 def default_interrupts():
-    """Interrupts are exceptions: a shell that starts pytest in the background makes it ignore the signal."""
+    """Interrupts are exceptions: a shell that starts pytest in the background makes it ignore the
+    signal."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -126,7 +134,8 @@ def _commands_are_built_once():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Leave what lives until the end out of searches for unused cycles, a quarter of the collection's time."""
+    """Leave what lives until the end out of searches for unused cycles, a quarter of the
+    collection's time."""
     gc.disable()
     try:
         return (yield)
@@ -137,8 +146,8 @@ def pytest_collection():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With several processes, all tests on Dask run in one of them, so that one cluster is enough; so do those on Ray,
-    on Spark, and of ranx, whose import takes seconds.
+    """With several processes, all tests on Dask run in one of them, so that one cluster is enough;
+    so do those on Ray, on Spark, and of ranx, whose import takes seconds.
 
     The marker `xdist_group` is not used: with pytest 9.2, xdist 3.8 ignores it.
     """
@@ -148,7 +157,11 @@ def pytest_xdist_make_scheduler(config, log):
         def _split_scope(self, nodeid):
             name = nodeid.partition("[")[0]
             return next(
-                (part for part in ("clusters/dask/", "clusters/ray/", "clusters/spark/", "ranx") if part in nodeid),
+                (
+                    part
+                    for part in ("clusters/dask/", "clusters/ray/", "clusters/spark/", "ranx")
+                    if part in nodeid
+                ),
                 name,
             )
 

@@ -1,9 +1,9 @@
 """Arrays of a device that NumPy cannot read, as a stand-in for those of CuPy.
 
-NumPy's functions call those of the device for them (NEP 13 and NEP 18). It has only the functions of the array API
-standard: array-api-strict computes them, on a fake device, and raises an error if arrays of different devices meet. So
-formulas stay on the device, and need only functions of the standard; whether CuPy computes them correctly is not shown.
-"""
+NumPy's functions call those of the device for them (NEP 13 and NEP 18). It has only the functions
+of the array API standard: array-api-strict computes them, on a fake device, and raises an error if
+arrays of different devices meet. So formulas stay on the device, and need only functions of the
+standard; whether CuPy computes them correctly is not shown."""
 
 import threading
 from types import SimpleNamespace
@@ -16,7 +16,8 @@ xp.set_array_api_strict_flags(api_version="2024.12")
 DEVICE = xp.Device("device1")
 #: Functions of the standard, by the names that they have in NumPy, where these differ.
 STANDARD_NAMES = {"absolute": "abs", "power": "pow"}
-#: NumPy's functions that are no ufuncs, and may be called with arrays of the device. CuPy has all of them.
+#: NumPy's functions that are no ufuncs, and may be called with arrays of the device. CuPy has all
+#: of them.
 FUNCTIONS = {"all", "argmin", "clip", "diff", "empty_like", "full_like", "max"}
 FUNCTIONS |= {"ones_like", "shape", "sum", "where", "zeros_like"}
 #: Numbers of values that were copied to the device, one for each array, and from it.
@@ -38,7 +39,8 @@ def to_host(values):
 
 
 class Device:
-    """``cupy.cuda.Device``: the current device of a thread in a ``with`` block; device 0 outside of all blocks."""
+    """``cupy.cuda.Device``: the current device of a thread in a ``with`` block; device 0 outside of
+    all blocks."""
 
     _local = threading.local()
 
@@ -66,10 +68,14 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def array(self):
         # CuPy computes on the current device, and raises an error for arrays of other ones.
-        assert self.device_id == Device.current(), "an array is used while another device is the current one"
+        assert self.device_id == Device.current(), (
+            "an array is used while another device is the current one"
+        )
         return self._array
 
-    dtype = property(lambda self: np.dtype(str(self._array.dtype).removeprefix("array_api_strict.")))
+    dtype = property(
+        lambda self: np.dtype(str(self._array.dtype).removeprefix("array_api_strict."))
+    )
     shape = property(lambda self: self._array.shape)
     ndim = property(lambda self: self._array.ndim)
     size = property(lambda self: self._array.size)
@@ -84,11 +90,15 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, dtype=None):
         # CuPy's functions take no `where`.
-        assert method == "__call__", f"{ufunc.__name__}.{method} does not exist in CuPy for all functions"
+        assert method == "__call__", (
+            f"{ufunc.__name__}.{method} does not exist in CuPy for all functions"
+        )
         signature = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),)}
         types = ufunc.resolve_dtypes((*map(_type, inputs), None), casting="same_kind", **signature)
         arguments = [_array(x, kind) for x, kind in zip(inputs, types, strict=False)]
-        with np.errstate(all="ignore"):  # A GPU does not report operations that are invalid or overflow.
+        with np.errstate(
+            all="ignore"
+        ):  # A GPU does not report operations that are invalid or overflow.
             result = _function(ufunc.__name__)(*arguments)
             if out is None:
                 return DeviceArray(result)
@@ -103,7 +113,9 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if name == "shape":
             return self.shape
         if name == "argmin":
-            return DeviceArray(xp.argmin(xp.astype(args[0].array, xp.int8)))  # The standard has no argmin of bool.
+            return DeviceArray(
+                xp.argmin(xp.astype(args[0].array, xp.int8))
+            )  # The standard has no argmin of bool.
         if name in ("where", "clip"):
             condition, values = ((args[0].array,), args[1:]) if name == "where" else ((), args)
             kind = np.result_type(*(x if type(x) in (int, float) else _type(x) for x in values))
@@ -183,4 +195,6 @@ def _key(key):
 
 
 #: The part of the module cupy that the package uses.
-CUPY = SimpleNamespace(asarray=asarray, asnumpy=to_host, cuda=SimpleNamespace(Device=Device, is_available=lambda: True))
+CUPY = SimpleNamespace(
+    asarray=asarray, asnumpy=to_host, cuda=SimpleNamespace(Device=Device, is_available=lambda: True)
+)

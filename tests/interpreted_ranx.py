@@ -1,4 +1,5 @@
-"""The library ranx as plain Python code: it compiles its functions for about a minute in a new environment."""
+"""The library ranx as plain Python code: it compiles its functions for about a minute in a new
+environment."""
 
 from contextlib import contextmanager
 from functools import cache
@@ -38,5 +39,7 @@ def interpreted_ranx():
         from ranx.data_structures import common
 
         assert isinstance(common.create_and_sort, FunctionType), "another test has imported ranx"
-        patch.setattr(common, "typed_list_argosrt", lambda values: argsort(np.array(values, dtype=float)))
+        patch.setattr(
+            common, "typed_list_argosrt", lambda values: argsort(np.array(values, dtype=float))
+        )
         yield ranx

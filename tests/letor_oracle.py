@@ -13,7 +13,8 @@ FEATURE = re.compile(f"([0-9]+):({NUMBER})", re.I)
 
 
 def oracle_line(line, qids_so_far):
-    """Parse one line: (label, qid or None, features), or None if it is blank; an invalid line fails an assertion."""
+    """Parse one line: (label, qid or None, features), or None if it is blank; an invalid line fails
+    an assertion."""
     assert "\r" not in line.removesuffix("\r")
     words = re.split("[ \t]+", line.removesuffix("\r").partition("#")[0].strip(" \t"))
     if words == [""]:
@@ -44,10 +45,16 @@ def oracle(text):
 
 
 def same(a, b):
-    """Whether two arrays have the same values bit for bit (-0.0 differs from 0.0); all nan are equal."""
+    """Whether two arrays have the same values bit for bit (-0.0 differs from 0.0); all nan are
+    equal."""
     a, b = (x.toarray() if sp.issparse(x) else np.asarray(x) for x in (a, b))
     signs = np.isnan(a) | (np.signbit(a) == np.signbit(b))
-    return a.dtype == b.dtype and a.shape == b.shape and np.array_equal(a, b, equal_nan=True) and signs.all()
+    return (
+        a.dtype == b.dtype
+        and a.shape == b.shape
+        and np.array_equal(a, b, equal_nan=True)
+        and signs.all()
+    )
 
 
 def put(folder, content, name="data.txt"):
@@ -59,7 +66,10 @@ def put(folder, content, name="data.txt"):
 def write_letor(path, X, y, qid):
     """Write all values with the digits that identify them."""
     rows = zip(y.tolist(), qid.tolist(), X.tolist(), strict=True)
-    texts = ((f"{label} qid:{query}", [f"{i}:{value}" for i, value in enumerate(row, 1)]) for label, query, row in rows)
+    texts = (
+        (f"{label} qid:{query}", [f"{i}:{value}" for i, value in enumerate(row, 1)])
+        for label, query, row in rows
+    )
     path.write_text("".join(" ".join([head, *features]) + "\n" for head, features in texts))
 
 

@@ -1,4 +1,5 @@
-"""Definitions of measures over every permutation of ties, and the functions that are held against them."""
+"""Definitions of measures over every permutation of ties, and the functions that are held against
+them."""
 
 import math
 from functools import partial
@@ -14,7 +15,11 @@ from boostrank.metrics.base import QueryMeasure
 # The persistence of rank-biased precision in tests.
 P = 0.7
 #: Measures of arrays of labels and scores. The others need a run.
-FOR_ARRAYS = [name for name, kind in MEASURES.items() if issubclass(kind, QueryMeasure) and kind.domain != "runs"]
+FOR_ARRAYS = [
+    name
+    for name, kind in MEASURES.items()
+    if issubclass(kind, QueryMeasure) and kind.domain != "runs"
+]
 
 
 def score(name, y_true, y_score, qid=None, *, sample_weight=None, per_query=False, **settings):
@@ -26,17 +31,22 @@ def score(name, y_true, y_score, qid=None, *, sample_weight=None, per_query=Fals
 FUNCTIONS = {name: partial(score, name) for name in FOR_ARRAYS}
 
 
-# Each takes the labels of the ranked documents, the number of ranks that count, and the threshold or largest grade.
+# Each takes the labels of the ranked documents, the number of ranks that count, and the threshold
+# or largest grade.
 def precision(shown, depth, threshold):
     return sum(label >= threshold for label in shown[:depth]) / depth
 
 
 def recall(shown, depth, threshold):
-    return sum(label >= threshold for label in shown[:depth]) / sum(label >= threshold for label in shown)
+    return sum(label >= threshold for label in shown[:depth]) / sum(
+        label >= threshold for label in shown
+    )
 
 
 def rbp(shown, depth, threshold):
-    return sum((1 - P) * P ** (r - 1) for r, label in enumerate(shown[:depth], 1) if label >= threshold)
+    return sum(
+        (1 - P) * P ** (r - 1) for r, label in enumerate(shown[:depth], 1) if label >= threshold
+    )
 
 
 def f_measure(shown, depth, threshold):
@@ -45,7 +55,11 @@ def f_measure(shown, depth, threshold):
 
 
 def average_precision(shown, depth, threshold):
-    found = [precision(shown, r, threshold) for r, label in enumerate(shown[:depth], 1) if label >= threshold]
+    found = [
+        precision(shown, r, threshold)
+        for r, label in enumerate(shown[:depth], 1)
+        if label >= threshold
+    ]
     return sum(found) / sum(label >= threshold for label in shown)
 
 
@@ -74,13 +88,17 @@ DEFINITIONS = {
     "rbp": rbp,
     "map": average_precision,
     "mrr": reciprocal_rank,
-    "success": lambda shown, depth, threshold: of_judged_run(run_definitions.success, shown, threshold, depth),
+    "success": lambda shown, depth, threshold: of_judged_run(
+        run_definitions.success, shown, threshold, depth
+    ),
     "err": err,
 }
 SETTINGS = {"rbp": {"p": P}}
 RANKED = list(DEFINITIONS)
 #: Without a cutoff: each takes the labels of the ranked documents and the threshold.
-WITHOUT_CUTOFF = {name: partial(of_judged_run, getattr(run_definitions, name)) for name in ("rprec", "bpref")}
+WITHOUT_CUTOFF = {
+    name: partial(of_judged_run, getattr(run_definitions, name)) for name in ("rprec", "bpref")
+}
 CHOOSE = {"average": np.mean, "best": max, "worst": min, "stable": lambda values: values[0]}
 
 

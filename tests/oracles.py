@@ -1,4 +1,5 @@
-"""Slow, obvious definitions that the library is held against: loops and permutations, never its own formulas."""
+"""Slow, obvious definitions that the library is held against: loops and permutations, never its own
+formulas."""
 
 from __future__ import annotations
 
@@ -38,18 +39,26 @@ def per_query(function, values, sizes):
 def dcg_of_order(gains, order, discount="log2", cutoff=None):
     """DCG of documents shown in this order."""
     shown = order if cutoff is None else order[:cutoff]
-    return sum(gains[document] * DISCOUNTS[discount](rank) for rank, document in enumerate(shown, start=1))
+    return sum(
+        gains[document] * DISCOUNTS[discount](rank) for rank, document in enumerate(shown, start=1)
+    )
 
 
 def ideal_dcg(gains, discount="log2", cutoff=None):
     """The best DCG over all orders."""
-    return max(dcg_of_order(gains, order, discount, cutoff) for order in itertools.permutations(range(len(gains))))
+    return max(
+        dcg_of_order(gains, order, discount, cutoff)
+        for order in itertools.permutations(range(len(gains)))
+    )
 
 
 def orders_by(scores):
-    """Every order that decreases in score: the orders of tied documents, all combined; first the order of rows."""
+    """Every order that decreases in score: the orders of tied documents, all combined; first the
+    order of rows."""
     documents = range(len(scores))
-    groups = [[i for i in documents if scores[i] == score] for score in sorted(set(scores), reverse=True)]
+    groups = [
+        [i for i in documents if scores[i] == score] for score in sorted(set(scores), reverse=True)
+    ]
     for parts in itertools.product(*(itertools.permutations(group) for group in groups)):
         yield [document for part in parts for document in part]
 
@@ -91,6 +100,8 @@ def numeric_hessians(surrogate, scores, targets, queries, step=1e-5):
         query = Queries.from_sizes([size])
         fixed, bumped = surrogate.at(scores[part], query), scores[part] + step * np.eye(size)
         above = np.array([fixed.gradient_hessian(row, u, query)[0] for row in bumped])
-        below = np.array([fixed.gradient_hessian(row, u, query)[0] for row in 2 * scores[part] - bumped])
+        below = np.array(
+            [fixed.gradient_hessian(row, u, query)[0] for row in 2 * scores[part] - bumped]
+        )
         matrices.append((above - below + (above - below).T) / (4 * step))
     return matrices

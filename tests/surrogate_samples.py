@@ -4,7 +4,15 @@ import numpy as np
 from oracles import Arc, numeric_hessians, slices
 
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import SURROGATES, Cosine, NormalizedPNorm, PNorm, Poisson, Power, Profiled
+from boostrank.surrogates import (
+    SURROGATES,
+    Cosine,
+    NormalizedPNorm,
+    PNorm,
+    Poisson,
+    Power,
+    Profiled,
+)
 
 OWN = [Arc(), Profiled(Arc())]
 OTHER_SETTINGS = [
@@ -32,7 +40,10 @@ def ragged(sizes=SIZES, seed=0, scale=1.0):
 def assert_same(one, other, data, factor=1.0):
     """The same losses, gradients and Hessians; the Hessians up to a factor."""
     np.testing.assert_allclose(one.loss(*data), other.loss(*data), atol=1e-9)
-    (gradient, hessian), (other_gradient, other_hessian) = one.gradient_hessian(*data), other.gradient_hessian(*data)
+    (gradient, hessian), (other_gradient, other_hessian) = (
+        one.gradient_hessian(*data),
+        other.gradient_hessian(*data),
+    )
     np.testing.assert_allclose(gradient, other_gradient, atol=1e-9)
     np.testing.assert_allclose(hessian, other_hessian * factor, atol=1e-9)
 
@@ -51,6 +62,7 @@ def least_eigenvalue(surrogate, data, factor=1.0):
     _, hessian = surrogate.gradient_hessian(*data)
     matrices = numeric_hessians(surrogate, *data)
     return min(
-        np.linalg.eigvalsh(np.diag(factor * hessian[part]) - matrix)[0] / max(1.0, hessian[part].max())
+        np.linalg.eigvalsh(np.diag(factor * hessian[part]) - matrix)[0]
+        / max(1.0, hessian[part].max())
         for part, matrix in zip(slices(data[2].sizes.tolist()), matrices, strict=True)
     )

@@ -16,7 +16,9 @@ def test_all_cases_run_with_their_values_and_the_fixtures():
     assert seen == [(1, 3, 4, "f"), (1, 5, 6, "f"), (2, 3, 4, "f"), (2, 5, 6, "f")]
 
 
-@pytest.mark.parametrize(("ids", "names"), [(None, ["2", "9"]), (repr, ["2", "9"]), (["a", "b", "c", ""], ["b", "9"])])
+@pytest.mark.parametrize(
+    ("ids", "names"), [(None, ["2", "9"]), (repr, ["2", "9"]), (["a", "b", "c", ""], ["b", "9"])]
+)
 def test_the_error_is_that_of_the_first_failure_and_names_all_failed_cases(ids, names):
     @for_each("number", [1, 2, 3, 9], ids=ids)
     def check(number):
@@ -39,7 +41,9 @@ def test_calls_of_fail_count_and_a_case_may_not_skip():
         check(stop=pytest.skip)
 
 
-@pytest.mark.parametrize(("name", "values", "message"), [("a", [], "no cases"), ("b", [1], "does not take")])
+@pytest.mark.parametrize(
+    ("name", "values", "message"), [("a", [], "no cases"), ("b", [1], "does not take")]
+)
 def test_what_parametrize_alone_can_do_is_an_error(name, values, message):
     with pytest.raises((ValueError, TypeError), match=message):
         for_each(name, values)(lambda a: None)

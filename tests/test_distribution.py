@@ -14,11 +14,22 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FILES = ("LICENSE", "README.md", "pyproject.toml")
 FOLDERS = (".build", ".ci", ".github", "benchmarks", "boostrank", "examples", "tests")
-LEFT_OUT = ("description.md", "*.so", "*.pyd", "*.egg-info", "__pycache__", "_build", "_doctrees", "_generated")
+LEFT_OUT = (
+    "description.md",
+    "*.so",
+    "*.pyd",
+    "*.egg-info",
+    "__pycache__",
+    "_build",
+    "_doctrees",
+    "_generated",
+)
 
 
 def run_python(code, folder):
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.mark.slow
@@ -51,11 +62,16 @@ def test_links_of_the_description_are_absolute_or_none(tmp_path):
     assert description(tmp_path) == "a f [h](https://i)"
     configuration.write_text('[project]\nversion = "1"\nurls.Source = "https://x/y"\n')
     page, picture = "[a](https://x/y/blob/v1/b.md#c)", "![d](https://x/y/raw/v1/e.png)"
-    assert description(tmp_path) == f"{page} {picture}[f](https://x/y/blob/v1/README.md#g) [h](https://i)"
+    assert (
+        description(tmp_path)
+        == f"{page} {picture}[f](https://x/y/blob/v1/README.md#g) [h](https://i)"
+    )
 
 
 def test_an_installation_with_xgboost_cpu_has_all_other_requirements():
-    requirements = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    requirements = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "dependencies"
+    ]
     names = {re.match(r"[\w-]+", requirement)[0] for requirement in requirements}
     page = (ROOT / "examples" / "guide" / "get_started.md").read_text(encoding="utf-8")
     shown = " ".join(re.findall(r"^pip install (\w.*)", page, re.MULTILINE)).split()

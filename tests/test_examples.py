@@ -1,4 +1,5 @@
-"""Every example runs with less data than a user would choose, prints sentences, and draws only if it is asked to."""
+"""Every example runs with less data than a user would choose, prints sentences, and draws only if
+it is asked to."""
 
 import contextlib
 import io
@@ -33,7 +34,8 @@ RUN = subprocess.run
 
 
 def _run_here(command, **settings):
-    """Run a Python script in this process, because the start of another one takes more time than the scripts."""
+    """Run a Python script in this process, because the start of another one takes more time than
+    the scripts."""
     if command[0] != sys.executable:
         return RUN(command, **settings)
     output = io.StringIO()
@@ -58,9 +60,14 @@ def with_few_rounds(fit):
 
 @pytest.fixture
 def _less_work(monkeypatch):
-    """Examples get fewer queries and rounds than they ask for, searches are short, workers are threads."""
+    """Examples get fewer queries and rounds than they ask for, searches are short, workers are
+    threads."""
     make = br.make_ranking
-    monkeypatch.setattr(br, "make_ranking", lambda n_queries, **settings: make(min(n_queries, MAX_QUERIES), **settings))
+    monkeypatch.setattr(
+        br,
+        "make_ranking",
+        lambda n_queries, **settings: make(min(n_queries, MAX_QUERIES), **settings),
+    )
     for ranker in (br.LightGBMRanker, br.XGBoostRanker, lightgbm.LGBMRanker, xgboost.XGBRanker):
         monkeypatch.setattr(ranker, "fit", with_few_rounds(ranker.fit))
     monkeypatch.setattr("boostrank.theory.search.N_CLIMBS", 0)
@@ -70,7 +77,9 @@ def _less_work(monkeypatch):
     # Threads, because a fork of this process would take over the locks of other tests' threads.
     monkeypatch.setattr(multiprocessing, "Pool", ThreadPool)
     # Threads, because processes take ten seconds to start.
-    monkeypatch.setattr(distributed, "LocalCluster", partial(distributed.LocalCluster, processes=False))
+    monkeypatch.setattr(
+        distributed, "LocalCluster", partial(distributed.LocalCluster, processes=False)
+    )
     yield
     plt.close("all")
 
@@ -84,9 +93,15 @@ def run_example(path, arguments, monkeypatch, capsys):
 
 
 @pytest.mark.usefixtures("_less_work")
-@pytest.mark.filterwarnings("ignore:.*Any type hint is inferred:UserWarning")  # Of MLflow, about a class of its own.
+@pytest.mark.filterwarnings(
+    "ignore:.*Any type hint is inferred:UserWarning"
+)  # Of MLflow, about a class of its own.
 @pytest.mark.parametrize(
-    "path", [pytest.param(p, marks=[] if p.stem in FAST else pytest.mark.slow, id=p.stem) for p in EXAMPLES]
+    "path",
+    [
+        pytest.param(p, marks=[] if p.stem in FAST else pytest.mark.slow, id=p.stem)
+        for p in EXAMPLES
+    ],
 )
 def test_example_prints_sentences_and_what_was_learned(path, monkeypatch, capsys, tmp_path):
     for name in ("mlflow", "skops") if path.stem == "tracking" else ():
@@ -99,15 +114,29 @@ def test_example_prints_sentences_and_what_was_learned(path, monkeypatch, capsys
     # No values of Python as they are written in a program.
     assert not re.search(r"array\(|dtype|[{\[]'|\d\.\d{8}|\bNone\b|\bTrue\b|\bFalse\b", text)
     # Lines that begin like a sentence end like one; other lines belong to tables.
-    assert all(re.search(r"[.:,;]$", line) for line in lines if re.match(r"[A-Z][a-z]+ ([a-z]+ ){3}", line))
+    assert all(
+        re.search(r"[.:,;]$", line) for line in lines if re.match(r"[A-Z][a-z]+ ([a-z]+ ){3}", line)
+    )
     assert list(tmp_path.iterdir()) == []
 
 
-EXTRAS = ("dask", "distributed", "matplotlib", "mlflow", "onnxmltools", "onnxruntime", "optuna", "shap", "treelite")
+EXTRAS = (
+    "dask",
+    "distributed",
+    "matplotlib",
+    "mlflow",
+    "onnxmltools",
+    "onnxruntime",
+    "optuna",
+    "shap",
+    "treelite",
+)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_says_in_one_line_at_the_start_which_packages_are_missing(path, monkeypatch, capsys, tmp_path):
+def test_example_says_in_one_line_at_the_start_which_packages_are_missing(
+    path, monkeypatch, capsys, tmp_path
+):
     for name in [*sys.modules]:
         if name.split(".")[0] in EXTRAS or name.startswith("boostrank.clusters.dask"):
             monkeypatch.delitem(sys.modules, name)
@@ -124,14 +153,18 @@ def test_example_says_in_one_line_at_the_start_which_packages_are_missing(path, 
 
 
 @pytest.mark.usefixtures("_less_work")
-@pytest.mark.parametrize("name", ["native_xgboost", pytest.param("quick_start", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["native_xgboost", pytest.param("quick_start", marks=pytest.mark.slow)]
+)
 def test_example_writes_its_picture_if_asked_to(name, monkeypatch, capsys, tmp_path):
     folder = tmp_path / "new" / "folder"
     text = run_example(FOLDER / f"{name}.py", ["--output", str(folder)], monkeypatch, capsys)
     if name == "native_xgboost":
         # What was learned follows from the numbers that were printed before.
         validation = float(re.search(r"is best, ([\d.]+)\.\n", text)[1])
-        test, difference, relation = re.search(r"NDCG@10 is ([\d.]+), ([\d.]+) (above|below)", text).groups()
+        test, difference, relation = re.search(
+            r"NDCG@10 is ([\d.]+), ([\d.]+) (above|below)", text
+        ).groups()
         sign = 1 if relation == "above" else -1
         assert float(test) - validation == pytest.approx(sign * float(difference), abs=2e-4)
     assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == [f"{name}.png"]
@@ -150,7 +183,9 @@ def test_notebooks_are_valid_and_run(monkeypatch, capsys, tmp_path):
     assert sources.keys() - notebooks.keys() == {"cost_of_inconsistency", "larger_than_memory"}
     for notebook in notebooks.values():
         nbformat.validate(notebook)
-    *program, last = [cell.source for cell in notebooks["quick_start"].cells if cell.cell_type == "code"]
+    *program, last = [
+        cell.source for cell in notebooks["quick_start"].cells if cell.cell_type == "code"
+    ]
     names = {"__name__": "__main__", "__doc__": "The text of IPython."}
     monkeypatch.setattr(sys, "argv", ["kernel", "-f", "connection.json"])
     monkeypatch.chdir(tmp_path)
@@ -170,14 +205,21 @@ def test_every_example_has_an_option_for_its_picture_and_stands_in_the_index():
     pictures = {path.name: path.read_bytes() for path in (FOLDER / "figures").iterdir()}
     assert set(re.findall(r"\]\(figures/([^)]+)\)", index)) == pictures.keys()
     assert max(map(len, pictures.values())) <= 150_000
-    # A picture of less than 1,000 pixels is not sharp in the guide. (PNG: the width is in bytes 16 to 20.)
+    # A picture of less than 1,000 pixels is not sharp in the guide. (PNG: the width is in bytes 16
+    # to 20.)
     of_benchmarks = [path.read_bytes() for path in FOLDER.parent.glob("benchmarks/figures/*.png")]
-    assert min(int.from_bytes(content[16:20]) for content in [*pictures.values(), *of_benchmarks]) >= 1000
+    assert (
+        min(int.from_bytes(content[16:20]) for content in [*pictures.values(), *of_benchmarks])
+        >= 1000
+    )
 
 
 def test_the_gallery_draws_every_display():
     source = (FOLDER / "gallery.py").read_text(encoding="utf-8")
-    drawn = {"ComparisonDisplay": "comparison.plot()", "QueryDifferencesDisplay": "comparison.plot_queries()"}
+    drawn = {
+        "ComparisonDisplay": "comparison.plot()",
+        "QueryDifferencesDisplay": "comparison.plot_queries()",
+    }
     names = [name for name in br.displays.__all__ if name.endswith("Display")]
     assert names
     assert [name for name in names if drawn.get(name, f"displays.{name}") not in source] == []

@@ -1,4 +1,5 @@
-"""README.md and the guide: their code prints what stands below it, and in a browser nothing is cut and search finds."""
+"""README.md and the guide: their code prints what stands below it, and in a browser nothing is cut
+and search finds."""
 
 import contextlib
 import html
@@ -33,12 +34,24 @@ TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDE.gl
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:```text\n(.*?)```\n)?", re.DOTALL)
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-MISSING = "no Chromium" if BROWSER is None else None if importlib.util.find_spec("sphinx") else "no Sphinx"
+MISSING = (
+    "no Chromium"
+    if BROWSER is None
+    else None
+    if importlib.util.find_spec("sphinx")
+    else "no Sphinx"
+)
 WIDTHS = {"desktop": 1280, "phone": 390}
 # Searches, and a page that one of the first three results is on.
-SEARCHED = {"switch": "switch", "ndcg": "boostrank.ndcg_score", "shap": "serving", "early stopping": "faq"}
-# Loads pages into a frame of each width, and writes what goes beyond it. Wide tables and what code prints scroll, and
-# code does so on phones and on pages of names. A dollar sign is a formula that was cut.
+SEARCHED = {
+    "switch": "switch",
+    "ndcg": "boostrank.ndcg_score",
+    "shap": "serving",
+    "early stopping": "faq",
+}
+# Loads pages into a frame of each width, and writes what goes beyond it. Wide tables and what code
+# prints scroll, and code does so on phones and on pages of names. A dollar sign is a formula that
+# was cut.
 MEASURE = """<!doctype html><iframe id="frame" height="900"></iframe><script>
 const frame = document.getElementById("frame"), found = [];
 const load = (page, width) => new Promise(done => {
@@ -85,13 +98,16 @@ def test_code_prints_what_stands_below_it(page, tmp_path, monkeypatch):
         printed = output.getvalue()
         assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", expected).split(), code
         found, right = numbers(printed), numbers(expected)
-        # Other versions of the libraries may train slightly different trees, and another number of them.
+        # Other versions of the libraries may train slightly different trees, and another number of
+        # them.
         tolerance = np.where(right == right.round(), 0.3 * right, 0.03)
         assert (abs(found - right) <= tolerance).all(), (code, printed)
 
 
 def test_commands_have_the_options_that_pages_name():
-    shown = "".join(re.findall(r"```bash\n(.*?)```", "".join(TEXTS.values()), re.DOTALL)).replace("\\\n", "")
+    shown = "".join(re.findall(r"```bash\n(.*?)```", "".join(TEXTS.values()), re.DOTALL)).replace(
+        "\\\n", ""
+    )
     lines = re.findall(r"^boostrank (\w+) (.*)$", shown, re.MULTILINE)
     assert lines
     for command, arguments in ((load(name), arguments.split()) for name, arguments in lines):
@@ -105,7 +121,9 @@ def test_commands_of_get_started_run_as_printed(tmp_path, monkeypatch):
     for name in ("train.csv", "test.csv"):
         features.assign(query=qid, grade=y).to_csv(name, index=False)
     # The third command, a comparison, takes many fits.
-    for line in re.search(r"```bash\n(.*?)```", TEXTS["get_started"], re.DOTALL)[1].splitlines()[:2]:
+    for line in re.search(r"```bash\n(.*?)```", TEXTS["get_started"], re.DOTALL)[1].splitlines()[
+        :2
+    ]:
         monkeypatch.setattr(sys, "argv", line.split())
         with pytest.raises(SystemExit, match="0"):
             main()
@@ -114,7 +132,8 @@ def test_commands_of_get_started_run_as_printed(tmp_path, monkeypatch):
 
 
 def broken_links(site, pages):
-    """Links within the site to files or places that do not exist, and addresses of mail, which the site has not."""
+    """Links within the site to files or places that do not exist, and addresses of mail, which the
+    site has not."""
     texts = {site / page: (site / page).read_text(encoding="utf-8") for page in pages}
     places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
     broken = []
@@ -128,7 +147,9 @@ def broken_links(site, pages):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(MISSING is not None, reason=f"{MISSING}, with which the guide is built and looked at")
+@pytest.mark.skipif(
+    MISSING is not None, reason=f"{MISSING}, with which the guide is built and looked at"
+)
 def test_nothing_is_cut_and_search_finds(tmp_path, monkeypatch):
     site, profile = tmp_path / "site", tmp_path / "profile"
     monkeypatch.setenv("PYTHON", sys.executable)
@@ -137,21 +158,35 @@ def test_nothing_is_cut_and_search_finds(tmp_path, monkeypatch):
         shutil.copytree(os.environ["BOOSTRANK_GUIDE"], site)
     else:
         subprocess.run([GUIDE / "build", site], check=True)
-    pages = [path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+    pages = [
+        path.relative_to(site).as_posix()
+        for path in sorted(site.rglob("*.html"))
+        if "_static" not in path.parts
+    ]
     assert broken_links(site, pages) == []
     # All pages of names are made alike.
     measured = [page for page in pages if "/names/" not in page or page in pages[::30]]
-    script = MEASURE.replace("PAGES", json.dumps(measured)).replace("WIDTHS", json.dumps(list(WIDTHS.values())))
+    script = MEASURE.replace("PAGES", json.dumps(measured)).replace(
+        "WIDTHS", json.dumps(list(WIDTHS.values()))
+    )
     script = script.replace("WORDS", json.dumps(list(SEARCHED)))
     (site / "measure.html").write_text(script, encoding="utf-8")
     monkeypatch.setattr(SimpleHTTPRequestHandler, "log_message", lambda *_: None)
-    with ThreadingHTTPServer(("localhost", 0), partial(SimpleHTTPRequestHandler, directory=site)) as server:
+    with ThreadingHTTPServer(
+        ("localhost", 0), partial(SimpleHTTPRequestHandler, directory=site)
+    ) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         quiet = "--no-first-run --disable-background-networking --disable-component-update --disable-sync"
         options = f"--headless --no-sandbox --disable-gpu --disable-quic {quiet} --dump-dom".split()
         address = f"http://localhost:{server.server_port}/measure.html"
         shown = subprocess.run(
-            [BROWSER, *options, "--virtual-time-budget=600000", f"--user-data-dir={profile}", address],
+            [
+                BROWSER,
+                *options,
+                "--virtual-time-budget=600000",
+                f"--user-data-dir={profile}",
+                address,
+            ],
             capture_output=True,
             text=True,
             timeout=300,
@@ -170,7 +205,10 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 def test_each_command_stands_below_the_installation_that_it_needs():
     shell = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
-    assert [block.splitlines()[0] for block in shell] == ["pip install -e .", 'pip install -e ".[test]"']
+    assert [block.splitlines()[0] for block in shell] == [
+        "pip install -e .",
+        'pip install -e ".[test]"',
+    ]
 
 
 @pytest.mark.filterwarnings("error")
@@ -196,6 +234,14 @@ def test_losses_that_are_named_exist():
 
 def test_arguments_of_the_migration_table_are_accepted():
     data = br.make_ranking(n_queries=20, noise=0.0, random_state=0)
-    for argument in ("gain=[0, 1, 3, 7]", 'gain="linear"', 'objective="lambdarank"', "validation_fraction=0.2"):
+    for argument in (
+        "gain=[0, 1, 3, 7]",
+        'gain="linear"',
+        'objective="lambdarank"',
+        "validation_fraction=0.2",
+    ):
         assert argument in README
-        assert eval(f"br.LightGBMRanker(n_estimators=2, {argument})").fit(*data).booster_.num_trees() == 2
+        assert (
+            eval(f"br.LightGBMRanker(n_estimators=2, {argument})").fit(*data).booster_.num_trees()
+            == 2
+        )

@@ -34,21 +34,31 @@ def test_star_import_and_pickles_of_lazy_names():
 
 
 def test_measures_are_listed_under_their_own_names():
-    assert {name: measure.name for name, measure in MEASURES.items()} == {name: name for name in MEASURES}
+    assert {name: measure.name for name, measure in MEASURES.items()} == {
+        name: name for name in MEASURES
+    }
     assert len(MEASURES) == len(list(MEASURES))
     assert "typo" not in MEASURES
     with pytest.raises(KeyError):
         MEASURES["typo"]
 
 
-# In the sequence of the first uses in one process: the largest number of modules of boostrank that are imported then,
-# and modules that the name and those before it do not need. A module is about half a millisecond.
+# In the sequence of the first uses in one process: the largest number of modules of boostrank that
+# are imported then, and modules that the name and those before it do not need. A module is about
+# half a millisecond.
 LIBRARIES = ["sklearn", "scipy.special", "scipy.sparse"]
 FIRST_USES = {
     "import boostrank": (0, ["queries", "inputs"]),
     "boostrank.ndcg_score([1, 0], [0.5, 0.2], [1, 1])": (
         34,
-        [*LIBRARIES, "objectives", "surrogates", "metrics.registry", "runs.reconciliation", "clicks.simulation"],
+        [
+            *LIBRARIES,
+            "objectives",
+            "surrogates",
+            "metrics.registry",
+            "runs.reconciliation",
+            "clicks.simulation",
+        ],
     ),
     "boostrank.evaluate([1, 0], [0.5, 0.2], [1, 1], ['ndcg@10', 'map'])": (
         40,
@@ -62,13 +72,27 @@ FIRST_USES = {
             *("model_selection.cross_validation", "preferences.tables", "significance", "theory"),
         ],
     ),
-    "boostrank.XGBoostRanker()": (98, ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"]),
+    "boostrank.XGBoostRanker()": (
+        98,
+        ["rankers.bagging", "clicks.simulation", "datasets.letor_reader"],
+    ),
     "boostrank.compare": (108, ["cli", "displays", "theory", "runs.novelty", "clicks.simulation"]),
     "boostrank.displays.NDCGCurveDisplay": (112, ["cli", "dask"]),
     "from boostrank import *; surrogates.Power, model_selection.QueryKFold": (140, ["cli", "dask"]),
 }
 #: Libraries that none of these uses needs.
-HEAVY = {"lightgbm", "xgboost", "catboost", "cupy", "ranx", "pytrec_eval", "matplotlib", "dask", "typer", "onnxmltools"}
+HEAVY = {
+    "lightgbm",
+    "xgboost",
+    "catboost",
+    "cupy",
+    "ranx",
+    "pytrec_eval",
+    "matplotlib",
+    "dask",
+    "typer",
+    "onnxmltools",
+}
 HEAVY |= {"polars", "pyspark", "ray"}
 
 
@@ -82,9 +106,13 @@ def test_first_uses_import_only_what_they_need():
     )
     command = [sys.executable, "-c", code, json.dumps(list(FIRST_USES))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for (statement, (most, unneeded)), line in zip(FIRST_USES.items(), done.stdout.splitlines(), strict=True):
+    for (statement, (most, unneeded)), line in zip(
+        FIRST_USES.items(), done.stdout.splitlines(), strict=True
+    ):
         imported = set(json.loads(line))
-        ours = {name.removeprefix("boostrank.") for name in imported if name.startswith("boostrank.")}
+        ours = {
+            name.removeprefix("boostrank.") for name in imported if name.startswith("boostrank.")
+        }
         assert not (ours | imported) & set(unneeded), statement
         assert len(ours) <= most, (statement, len(ours))
         assert not imported & (HEAVY if ours else {*HEAVY, "numpy", "sklearn"}), statement
@@ -101,7 +129,12 @@ COMMANDS = {
     "evaluate DATA SCORES": [*EVALUATE, "boostrank.runs.evaluation"],
     "evaluate --qrels Q --run R": EVALUATE,
     "check --help": [*RANKERS, "boostrank.theory", "boostrank.cli.compare"],
-    "fit --help": ["boostrank.theory", "boostrank.cli.compare", "boostrank.serving", "boostrank.clicks.log"],
+    "fit --help": [
+        "boostrank.theory",
+        "boostrank.cli.compare",
+        "boostrank.serving",
+        "boostrank.clicks.log",
+    ],
     "predict --help": ["boostrank.theory", "boostrank.cli.compare", "boostrank.serving"],
 }
 
@@ -125,6 +158,10 @@ def test_commands_import_only_what_they_need(tmp_path):
     )
     arguments = [sys.executable, "-c", code, json.dumps(list(COMMANDS))]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True, cwd=tmp_path)
-    found = [line.removeprefix("MODULES") for line in done.stdout.splitlines() if line.startswith("MODULES")]
+    found = [
+        line.removeprefix("MODULES")
+        for line in done.stdout.splitlines()
+        if line.startswith("MODULES")
+    ]
     for (command, unneeded), modules in zip(COMMANDS.items(), found, strict=True):
         assert not set(json.loads(modules)) & ({*unneeded} | HEAVY - {"typer"}), command

@@ -15,7 +15,10 @@ import boostrank as br
 
 PACKAGE = Path(br.__file__).parent
 REPOSITORY = Path(__file__).parents[1]
-SOURCES = {path.relative_to(PACKAGE): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+SOURCES = {
+    path.relative_to(PACKAGE): path.read_text(encoding="utf-8")
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
 MAX_LINES = 600
 MAX_LINES_OF_A_FIT = 5000
 
@@ -50,12 +53,14 @@ def is_type_checking(node):
 
 
 def imported_modules(source, package):
-    """Names of the imported modules of boostrank, such as "metrics.ndcg", and "" for the package itself.
+    """Names of the imported modules of boostrank, such as "metrics.ndcg", and "" for the package
+    itself.
 
-    `package` is the dotted name of the package of the file, which relative imports begin at. Imports within functions
-    count, and imports for type checkers do not.
-    """
-    checked = [statement for node in nodes(source) if is_type_checking(node) for statement in node.body]
+    `package` is the dotted name of the package of the file, which relative imports begin at.
+    Imports within functions count, and imports for type checkers do not."""
+    checked = [
+        statement for node in nodes(source) if is_type_checking(node) for statement in node.body
+    ]
     for_type_checkers = {node for statement in checked for node in ast.walk(statement)}
     for node in nodes(source):
         if node in for_type_checkers:
@@ -63,9 +68,15 @@ def imported_modules(source, package):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            parents = (
+                package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            )
             module = ".".join([*parents, *([node.module] if node.module else [])])
-            names = [f"{module}.{alias.name}" for alias in node.names] if module == "boostrank" else [module]
+            names = (
+                [f"{module}.{alias.name}" for alias in node.names]
+                if module == "boostrank"
+                else [module]
+            )
         else:
             continue
         for name in names:
@@ -90,7 +101,8 @@ def layer_faults(layers, files):
 
 
 def circles(files):
-    """Groups of modules that import each other, directly or by others; functions that import count too."""
+    """Groups of modules that import each other, directly or by others; functions that import count
+    too."""
     names = {module_name(path) for path in files}
     graph = {}
     for path, source in files.items():
@@ -98,7 +110,10 @@ def circles(files):
         for node in nodes(source):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("boostrank."):
                 module = node.module.removeprefix("boostrank.")
-                imported |= {found if (found := f"{module}.{alias.name}") in names else module for alias in node.names}
+                imported |= {
+                    found if (found := f"{module}.{alias.name}") in names else module
+                    for alias in node.names
+                }
         graph[module_name(path)] = imported & names - {module_name(path)}
     # Modules that import nothing that is left are on no circle.
     while leaves := [name for name, imported in graph.items() if not imported & graph.keys()]:
@@ -108,10 +123,15 @@ def circles(files):
 
 
 def test_modules_import_no_public_names_from_the_package():
-    # A thread that imports such a module and one that imports a public name would wait for each other.
+    # A thread that imports such a module and one that imports a public name would wait for each
+    # other.
     for path, source in SOURCES.items():
         for node in nodes(source):
-            if isinstance(node, ast.ImportFrom) and node.module == "boostrank" and path != Path("__init__.py"):
+            if (
+                isinstance(node, ast.ImportFrom)
+                and node.module == "boostrank"
+                and path != Path("__init__.py")
+            ):
                 assert not {alias.name for alias in node.names} & set(br.__all__), path
 
 
@@ -130,12 +150,15 @@ def test_layers_list_every_package_once_and_imports_run_downward():
 
 
 WITHOUT_ENTRY = {
-    path: source for path, source in SOURCES.items() if path not in {Path("__init__.py"), Path("__main__.py")}
+    path: source
+    for path, source in SOURCES.items()
+    if path not in {Path("__init__.py"), Path("__main__.py")}
 }
 
 
 def test_the_core_imports_no_extension():
-    # The order of the lists says so too. Features in files are an extension within a package of the core.
+    # The order of the lists says so too. Features in files are an extension within a package of the
+    # core.
     for path, source in WITHOUT_ENTRY.items():
         if path.parts[0] in CORE and path.name != "feature_files.py":
             imported = set(imported_modules(source, ".".join(["boostrank", *path.parent.parts])))
@@ -145,9 +168,15 @@ def test_the_core_imports_no_extension():
 
 def test_no_modules_import_each_other():
     assert circles(WITHOUT_ENTRY) == []
-    circle = {Path("a.py"): "from boostrank.b import f", Path("b.py"): "def g():\n    from boostrank import c"}
+    circle = {
+        Path("a.py"): "from boostrank.b import f",
+        Path("b.py"): "def g():\n    from boostrank import c",
+    }
     assert circles(circle) == []
-    assert circles({**circle, Path("b.py"): "def g():\n    from boostrank.a import f"}) == ["a", "b"]
+    assert circles({**circle, Path("b.py"): "def g():\n    from boostrank.a import f"}) == [
+        "a",
+        "b",
+    ]
 
 
 def test_only_backends_import_the_boosting_libraries():
@@ -158,8 +187,14 @@ def test_only_backends_import_the_boosting_libraries():
                 names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_backend":
-                    names += [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
-                assert not [name for name in names if name.split(".")[0] in ("lightgbm", "xgboost")], path
+                    names += [
+                        argument.value
+                        for argument in node.args
+                        if isinstance(argument, ast.Constant)
+                    ]
+                assert not [
+                    name for name in names if name.split(".")[0] in ("lightgbm", "xgboost")
+                ], path
 
 
 @pytest.mark.slow
@@ -174,25 +209,40 @@ def test_a_plain_fit_score_and_search_import_no_extension():
         "    imported.append([name for name in sys.modules if name.startswith('boostrank.')])\n"
         "print(json.dumps(imported))\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
     of_fit, _, of_search = (set(names) for names in json.loads(done.stdout))
     for name in of_search:
         assert name.split(".")[1] in {*CORE, "__init__"}, name
     assert "boostrank.datasets.feature_files" not in of_search
     # A fit without validation sets needs no measures, and none of the other library.
-    assert not [name for name in of_fit if name.startswith(("boostrank.metrics", "boostrank.backends.xgboost"))]
+    assert not [
+        name
+        for name in of_fit
+        if name.startswith(("boostrank.metrics", "boostrank.backends.xgboost"))
+    ]
     lines = {name: lines_of_code(SOURCES[path]) for path in SOURCES if (name := module_name(path))}
-    assert sum(lines.get(name.removeprefix("boostrank."), 0) for name in of_fit) < MAX_LINES_OF_A_FIT
+    assert (
+        sum(lines.get(name.removeprefix("boostrank."), 0) for name in of_fit) < MAX_LINES_OF_A_FIT
+    )
 
 
 def lines_of_code(source):
     """Number of lines without blank lines, comments and docstrings."""
     documentation = set()
     for node in nodes(source):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+        if (
+            isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+            and ast.get_docstring(node) is not None
+        ):
             documentation |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     lines = enumerate(source.splitlines(), 1)
-    return sum(1 for i, line in lines if line.strip() and not line.strip().startswith("#") and i not in documentation)
+    return sum(
+        1
+        for i, line in lines
+        if line.strip() and not line.strip().startswith("#") and i not in documentation
+    )
 
 
 @for_each(
@@ -216,7 +266,8 @@ def lines_of_code(source):
 )
 def test_faults_of_layers_are_found(path, source, is_fault):
     lists = read_layers(
-        "Layers.\n\n    low     first\n    high    second\n\nOthers:\n\n    left    third\n    right   fourth\n"
+        "Layers.\n\n    low     first\n    high    second\n\nOthers:\n\n    left    third\n    "
+        "right   fourth\n"
     )
     assert lists == [["low", "high"], ["left", "right"]]
     assert bool(list(layer_faults([*lists[0], *lists[1]], {Path(path): source}))) == is_fault
@@ -234,10 +285,15 @@ def test_docstrings_say_what_a_thing_is_or_does():
 
 
 def test_examples_import_public_names_from_the_package(public_names):
-    # That they import all that they use is tested by running them: see `pytest_collection_modifyitems`.
+    # That they import all that they use is tested by running them: see
+    # `pytest_collection_modifyitems`.
     for path, source in SOURCES.items():
-        for node in (node for node in nodes(source)[0].body if getattr(node, "name", "") in public_names):
-            imports = re.findall(r"(?:>>>|\.\.\.) +((?:from|import) boostrank.*)", ast.unparse(node))
+        for node in (
+            node for node in nodes(source)[0].body if getattr(node, "name", "") in public_names
+        ):
+            imports = re.findall(
+                r"(?:>>>|\.\.\.) +((?:from|import) boostrank.*)", ast.unparse(node)
+            )
             assert set(imports) <= {"import boostrank as br"}, path
 
 

@@ -1,4 +1,5 @@
-"""Results in notebooks: HTML tables with the same texts as the printed ones, escaped, without colours."""
+"""Results in notebooks: HTML tables with the same texts as the printed ones, escaped, without
+colours."""
 
 import re
 from html.parser import HTMLParser
@@ -29,7 +30,9 @@ class Tables(HTMLParser):
             self.tables[-1].append([])
         elif tag in ("td", "th"):
             self.tables[-1][-1].append("")
-            self.aligned.append(re.search("text-align: (left|right)", dict(attrs)["style"]).group(1))
+            self.aligned.append(
+                re.search("text-align: (left|right)", dict(attrs)["style"]).group(1)
+            )
         elif tag in ("caption", "p"):
             (self.captions if tag == "caption" else self.notes).append("")
 
@@ -62,7 +65,10 @@ def test_cells_are_escaped_and_aligned():
 @pytest.fixture(scope="module")
 def comparison():
     folds = br.query_folds(br.Dataset(*br.make_ranking(n_queries=30, random_state=0)), 3)
-    rankers = {name: br.LightGBMRanker("softmax", n_estimators=n, n_jobs=1) for name, n in (("<a>", 2), ("b", 5))}
+    rankers = {
+        name: br.LightGBMRanker("softmax", n_estimators=n, n_jobs=1)
+        for name, n in (("<a>", 2), ("b", 5))
+    }
     return br.compare(rankers, folds, measures=["ndcg@1", "mrr"])
 
 
@@ -85,7 +91,10 @@ def test_reconciliations():
 
 
 def test_a_search_does_not_print_row_numbers():
-    ranker, data = br.LightGBMRanker(n_estimators=2, n_jobs=1), br.make_ranking(n_queries=20, random_state=0)
+    ranker, data = (
+        br.LightGBMRanker(n_estimators=2, n_jobs=1),
+        br.make_ranking(n_queries=20, random_state=0),
+    )
     search = br.grid_search(ranker, {"num_leaves": [2, 4]}, *data, cv=3)
     assert "cv=<3 folds of queries>" in repr(search)
     assert "&lt;3 folds of queries&gt;" in search._repr_html_()

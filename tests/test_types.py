@@ -1,4 +1,5 @@
-"""The types of public names: a strict type checker accepts a program of typical use, and finds errors in it."""
+"""The types of public names: a strict type checker accepts a program of typical use, and finds
+errors in it."""
 
 import os
 import re
@@ -46,11 +47,23 @@ WRONG = "comparison.save_htm('report.html')\nbr.ndcg_score(y, y, qid, kk=1)\nbr.
 @pytest.mark.slow
 def test_a_strict_type_checker_accepts_typical_use_and_finds_errors(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM + WRONG)
-    # The settings of the project leave out libraries that take half of the time. Errors in its own code do not count.
+    # The settings of the project leave out libraries that take half of the time. Errors in its own
+    # code do not count.
     root, first = Path(__file__).parents[1], PROGRAM.count("\n") + 1
     options = "--strict", "--follow-imports=silent", f"--config-file={root / 'pyproject.toml'}"
     # The types of NumPy and pandas are kept for the next run.
-    command = [sys.executable, "-m", "mypy", *options, f"--cache-dir={root / '.mypy_cache' / 'strict'}", "program.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        *options,
+        f"--cache-dir={root / '.mypy_cache' / 'strict'}",
+        "program.py",
+    ]
     environment = {**os.environ, "MYPYPATH": str(root)}
-    printed = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300).stdout
-    assert re.findall(r"program.py:(\d+): error", printed) == [str(first + i) for i in range(3)], printed
+    printed = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+    ).stdout
+    assert re.findall(r"program.py:(\d+): error", printed) == [str(first + i) for i in range(3)], (
+        printed
+    )

@@ -1,4 +1,6 @@
-"""The interface between trainings and boosting libraries: data, the specification of a training, and its result."""
+"""The interface between trainings and boosting libraries: data, the specification of a training,
+and its result.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,15 @@ BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
 class BoostingObjective(ABC):
     """A loss bound to the data to train on: one of ours, or a function of the user.
 
-    The other methods than :meth:`boosting_function` say where its arrays are, and whether the data to train on are
-    divided among workers. Here, they are those of arrays of NumPy in one process.
+    The other methods than :meth:`boosting_function` say where its arrays are, and whether the data
+    to train on are divided among workers. Here, they are those of arrays of NumPy in one process.
 
     Attributes
     ----------
     queries : Queries
     takes_device_arrays : bool
-        Whether it has a method ``to_device(move)``, which returns a copy whose arrays `move` has brought to a device.
+        Whether it has a method ``to_device(move)``, which returns a copy whose arrays `move` has
+        brought to a device.
     """
 
     queries: Queries
@@ -107,13 +110,14 @@ class ValidationSet:
     data : GroupedData
         It may be the training data themselves.
     metrics : list
-        The metrics, bound to `data`: each has a method `results`, which returns (name, value, is_higher_better) of
-        each of its values at grouped scores.
+        The metrics, bound to `data`: each has a method `results`, which returns (name, value,
+        is_higher_better) of each of its values at grouped scores.
     is_training : bool, default False
-        Whether it has the rows of the training data. It decides on early stopping only if there is no other set. With
-        initial scores, `data` may be another object than the training data.
+        Whether it has the rows of the training data. It decides on early stopping only if there is
+        no other set. With initial scores, `data` may be another object than the training data.
     is_named : bool, default True
-        Whether the user gave the name; otherwise callbacks see the name that the library's own ranker gives.
+        Whether the user gave the name; otherwise callbacks see the name that the library's own
+        ranker gives.
     """
 
     name: str
@@ -130,8 +134,8 @@ class TrainingSpecification:
     Attributes
     ----------
     loss : Loss, CustomObjective or str
-        A loss of boostrank, the objective of a user, or the name of a ranking objective that the boosting library has
-        itself.
+        A loss of boostrank, the objective of a user, or the name of a ranking objective that the
+        boosting library has itself.
     dcg : DCG
         Gain, discount and cutoff of the targets.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}
@@ -141,7 +145,8 @@ class TrainingSpecification:
     n_rounds : int
         The largest number of rounds.
     min_rounds : int, optional
-        If given, the queries that each round leaves out decide when the training ends, after so many rounds or later.
+        If given, the queries that each round leaves out decide when the training ends, after so
+        many rounds or later.
     fixed_rounds : int, optional
         With `min_rounds`: the number of rounds if nothing can be measured on left-out queries.
     query_share : float, default 1
@@ -150,7 +155,8 @@ class TrainingSpecification:
         Determines the queries that are drawn.
     early_stopping_rounds : int, optional
     early_stopping_metric : str or int, default 0
-        Name of the metric that decides on early stopping, or its place among the values of all metrics.
+        Name of the metric that decides on early stopping, or its place among the values of all
+        metrics.
     metrics : tuple
         Computed on validation sets. An empty tuple means the default measure of the labels.
     metric_names : mapping of str to str
@@ -158,7 +164,8 @@ class TrainingSpecification:
     callbacks : tuple
         Callbacks of the boosting library.
     verbose : bool, int or "bar"
-        True prints the metrics of every round, a number n those of every n-th round, and "bar" shows a progress bar.
+        True prints the metrics of every round, a number n those of every n-th round, and "bar"
+        shows a progress bar.
     init_model : lightgbm.Booster or xgboost.Booster, optional
         The model whose training goes on.
     """
@@ -182,7 +189,9 @@ class TrainingSpecification:
 
     @property
     def native_objective(self) -> str | None:
-        """Name of an objective of the boosting library; None for a loss of boostrank or an objective of a user."""
+        """Name of an objective of the boosting library; None for a loss of boostrank or an
+        objective of a user.
+        """
         return self.loss if isinstance(self.loss, str) else None
 
 
@@ -195,10 +204,12 @@ class Trained(NamedTuple):
     best_iteration : int
         Number of rounds that predictions use.
     evals_result : dict
-        Metrics of validation sets by round: ``{"valid_0": {"ndcg@10": [value of each round]}, ...}``.
+        Metrics of validation sets by round: ``{"valid_0": {"ndcg@10": [value of each round]},
+        ...}``.
     best_round : int
-        The round, counted from 1, whose metrics are those of the model; 0 if it was not trained. `best_iteration` also
-        counts rounds of an earlier model, and none in which LightGBM found no split.
+        The round, counted from 1, whose metrics are those of the model; 0 if it was not trained.
+        `best_iteration` also counts rounds of an earlier model, and none in which LightGBM found no
+        split.
     has_splits : bool
         Whether scores can depend on the features.
     oob_improvement : list of float
@@ -214,7 +225,9 @@ class Trained(NamedTuple):
 
 
 class LibraryParameters(Protocol):
-    """The parameters of a boosting library. The modules `parameters` of `lightgbm` and `xgboost` fulfil it."""
+    """The parameters of a boosting library. The modules `parameters` of `lightgbm` and `xgboost`
+    fulfil it.
+    """
 
     #: Name of the library, for messages.
     LIBRARY: str
@@ -222,53 +235,70 @@ class LibraryParameters(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Other names that the library has for them; None stands for the default of its own ranker.
     OBJECTIVE_ALIASES: Mapping[str | None, str]
-    #: Which one of the metrics that are a parameter of the library's own ranker decides: 0, or -1 for the last one.
+    #: Which one of the metrics that are a parameter of the library's own ranker decides: 0, or -1
+    #: for the last one.
     DECIDING_METRIC: int
     #: Native names of the boosting parameters, by their names in the ranker.
     PARAMETERS: Mapping[str, str]
-    #: Names of all parameters of the ranker that the library has too, by their canonical names there.
+    #: Names of all parameters of the ranker that the library has too, by their canonical names
+    #: there.
     EXPLICIT: Mapping[str, str]
-    #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have the mean Hessian 1,
-    #: so that the same values fit all data, which is not true of other objectives.
+    #: Penalties and limits for losses of boostrank, by their names in the ranker. These losses have
+    #: the mean Hessian 1, so that the same values fit all data, which is not true of other
+    #: objectives.
     LOSS_DEFAULTS: Mapping[str, float]
     #: Further parameters for losses of boostrank, by their native names.
     NATIVE_LOSS_DEFAULTS: Mapping[str, Any]
     #: Native parameters that concern single features, by canonical name.
     FEATURE_PARAMETERS: Mapping[str, FeatureParameter]
-    #: For parameters that are refused: the values that ask for what a ranker does anyway, by canonical name. So does
-    #: None.
+    #: For parameters that are refused: the values that ask for what a ranker does anyway, by
+    #: canonical name. So does None.
     NEUTRAL: Mapping[str, tuple[Any, ...]]
-    #: For parameters that the ranker has with other values: the function to the value of the ranker, by canonical name.
+    #: For parameters that the ranker has with other values: the function to the value of the
+    #: ranker, by canonical name.
     CONVERT: Mapping[str, Callable[[Any], Any]]
 
     def canonical_names(self) -> Mapping[str, str]:
-        """The canonical name of each parameter of the library, by its canonical name and by its aliases."""
+        """The canonical name of each parameter of the library, by its canonical name and by its
+        aliases.
+        """
 
     def tree_shape(self, values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:
         """The shape of random trees, by the names of its parameters in the ranker.
 
-        `values` are the parameters of the ranker; None means the default. `unused` are the native names of those that
-        the library does not have with these settings.
+        `values` are the parameters of the ranker; None means the default. `unused` are the native
+        names of those that the library does not have with these settings.
         """
 
-    def refused_parameters(self, parameters: Mapping[str, Any], objective: str | None) -> Mapping[str, str]:
-        """Parameters that would have no effect or a wrong one beside these, by canonical name: why, and what to do.
+    def refused_parameters(
+        self, parameters: Mapping[str, Any], objective: str | None
+    ) -> Mapping[str, str]:
+        """Parameters that would have no effect or a wrong one beside these, by canonical name: why,
+        and what to do.
 
-        `objective` is the name of the objective if it is one of :attr:`NATIVE_OBJECTIVES`, otherwise None.
+        `objective` is the name of the objective if it is one of :attr:`NATIVE_OBJECTIVES`,
+        otherwise None.
         """
 
-    def native_metric(self, objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:
-        """The metric and its cutoffs that the library's own ranker has for one of :attr:`NATIVE_OBJECTIVES`."""
+    def native_metric(
+        self, objective: str, parameters: Mapping[str, Any]
+    ) -> tuple[str, tuple[int | None, ...]]:
+        """The metric and its cutoffs that the library's own ranker has for one of
+        :attr:`NATIVE_OBJECTIVES`.
+        """
 
     def native_parameters(self, objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
-        """Parameters that set the gain of `dcg` for one of :attr:`NATIVE_OBJECTIVES`, if it has a gain.
+        """Parameters that set the gain of `dcg` for one of :attr:`NATIVE_OBJECTIVES`, if it has a
+        gain.
 
         Raises ValueError for labels and gains that the objective does not take.
         """
 
 
 class Backend(Protocol):
-    """A boosting library as the rankers use it. The modules `backend` of `lightgbm` and `xgboost` fulfil it."""
+    """A boosting library as the rankers use it. The modules `backend` of `lightgbm` and `xgboost`
+    fulfil it.
+    """
 
     parameters: LibraryParameters
 
@@ -276,16 +306,22 @@ class Backend(Protocol):
         """Those of the callbacks that stop a training early, by metrics of validation sets."""
 
     def takes_infinity(self, model: Any) -> bool:
-        """Whether features may be infinite; `model` is a booster, or the native parameters of its training."""
+        """Whether features may be infinite; `model` is a booster, or the native parameters of its
+        training.
+        """
 
     def check_n_rows(self, n_rows: int, where: str) -> None:
-        """Raise ValueError for more rows than the library can count; `where` says where they are, for the message.
+        """Raise ValueError for more rows than the library can count; `where` says where they are,
+        for the message.
 
-        LightGBM's workers would train a constant model on more rows without an error (its issue 5861).
+        LightGBM's workers would train a constant model on more rows without an error (its issue
+        5861).
         """
 
     def check_categories(self, X: Any, parameters: Mapping[str, Any]) -> None:
-        """Raise ValueError if features that the native parameters call categorical have other values than codes."""
+        """Raise ValueError if features that the native parameters call categorical have other
+        values than codes.
+        """
 
     def train(
         self,
@@ -310,34 +346,45 @@ class Backend(Protocol):
         """
 
     def as_booster(self, model: Any) -> Any:
-        """The booster of a model: itself, or that of an estimator of this library; TypeError for anything else."""
+        """The booster of a model: itself, or that of an estimator of this library; TypeError for
+        anything else.
+        """
 
     def predict(self, booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.float64]:
         """Scores of the rows of X, float64, shape (n_documents,).
 
-        Here and below, only the trees of `rounds` count. None means all; a range of all rounds need not be accepted.
+        Here and below, only the trees of `rounds` count. None means all; a range of all rounds need
+        not be accepted.
         """
 
     def leaves(self, booster: Any, X: Any, rounds: range | None = None) -> NDArray[np.int32]:
         """Number of the leaf of each tree in which each row ends, shape (n_documents, n_trees)."""
 
     def contributions(self, booster: Any, X: Any, rounds: range | None = None) -> Any:
-        """SHAP values and, last, the expected score, shape (n_documents, n_features + 1); CSR if `X` is sparse."""
+        """SHAP values and, last, the expected score, shape (n_documents, n_features + 1); CSR if
+        `X` is sparse.
+        """
 
     def base_score(self, booster: Any) -> float:
         """The score that every prediction contains beside the trees of its rounds."""
 
     def prediction_threads(self, number: int) -> dict[str, int]:
-        """Further arguments of the three functions above for this number of threads; ValueError if they take none."""
+        """Further arguments of the three functions above for this number of threads; ValueError if
+        they take none.
+        """
 
     def importances(self, booster: Any, kind: str) -> NDArray[Any]:
-        """Importance of each feature, shape (n_features,); `kind` is one of the library's kinds of importance."""
+        """Importance of each feature, shape (n_features,); `kind` is one of the library's kinds of
+        importance.
+        """
 
     def feature_names(self, booster: Any) -> list[str] | None:
         """Names of the features; None if the training data had none."""
 
     def categories(self, booster: Any) -> dict[int, list[Any] | None]:
-        """The categories of each feature that has a categorical type, by its index; None where they are not known."""
+        """The categories of each feature that has a categorical type, by its index; None where they
+        are not known.
+        """
 
     def n_features(self, booster: Any) -> int:
         """Number of features."""
@@ -346,41 +393,52 @@ class Backend(Protocol):
         """Number of boosting rounds that the booster holds."""
 
     def save(self, booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
-        """Write a model file in the format of the library, with a note of one line, in which there is no "="."""
+        """Write a model file in the format of the library, with a note of one line, in which there
+        is no "=".
+        """
 
     def load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
         """Read a booster, and the note or nothing, from a model file in the format of the library.
 
-        Raises FileNotFoundError if there is no such file, and ValueError if it is not a complete model of a ranker.
+        Raises FileNotFoundError if there is no such file, and ValueError if it is not a complete
+        model of a ranker.
         """
 
     def had_missing_values(self, booster: Any) -> bool | None:
-        """Whether the training data had missing values, as the booster notes it; None if it does not."""
+        """Whether the training data had missing values, as the booster notes it; None if it does
+        not.
+        """
 
     def to_onnx(self, booster: Any) -> Any:
         """Convert the booster to an ``onnx.ModelProto``."""
 
     def to_treelite(self, booster: Any) -> Any:
-        """Convert the booster to a ``treelite.Model``; its base score and its postprocessor are without a meaning.
+        """Convert the booster to a ``treelite.Model``; its base score and its postprocessor are
+        without a meaning.
 
         Raises ValueError for models of which treelite would lose a part.
         """
 
     def average(self, boosters: Sequence[Any]) -> Any:
-        """Return one booster whose score of every row is the mean of the scores of these, at least one.
+        """Return one booster whose score of every row is the mean of the scores of these, at least
+        one.
 
-        They were trained on the same features. It has the rounds of the first booster, then those of the second, ...,
-        each tree with outputs divided by the number of boosters.
+        They were trained on the same features. It has the rounds of the first booster, then those
+        of the second, ..., each tree with outputs divided by the number of boosters.
         """
 
 
 def import_backend(name: str) -> ModuleType:
-    """Import a boosting library, or a converter of its models; an ImportError says how to install the package."""
+    """Import a boosting library, or a converter of its models; an ImportError says how to install
+    the package.
+    """
     try:
         return importlib.import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        raise ImportError(f"{package} is not installed or cannot be loaded ({error}): pip install {package}") from error
+        raise ImportError(
+            f"{package} is not installed or cannot be loaded ({error}): pip install {package}"
+        ) from error
 
 
 def onnx_inputs(n_features: int) -> list[tuple[str, Any]]:

@@ -1,8 +1,8 @@
 """Names of features that a boosting library takes, and parameters that concern single features.
 
-The libraries take the values of these parameters in different forms, and check little: LightGBM crashes for the index
-of a feature that does not exist, and XGBoost takes weights of too few features. So names and indices are translated and
-checked here, and the libraries get one form.
+The libraries take the values of these parameters in different forms, and check little: LightGBM
+crashes for the index of a feature that does not exist, and XGBoost takes weights of too few
+features. So names and indices are translated and checked here, and the libraries get one form.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from boostrank.inputs.streams import FeatureStream
 
 
 class NameCode:
-    r"""The encoding of names of features for one boosting library: forbidden characters are percent-encoded.
+    r"""The encoding of names of features for one boosting library: forbidden characters are
+    percent-encoded.
 
     Names without such characters are unchanged, except that the empty name is encoded as "%".
 
     Parameters
     ----------
     forbidden : str
-        Characters that the library does not take in a name, or would replace: the inside of the brackets of a regular
-        expression.
+        Characters that the library does not take in a name, or would replace: the inside of the
+        brackets of a regular expression.
 
     Examples
     --------
@@ -49,7 +50,9 @@ class NameCode:
         return self._forbidden.sub(lambda match: quote(match[0], safe=""), name) or "%"
 
     def decode(self, name: str) -> str:
-        """Return the name that was encoded. A name that :meth:`encode` does not return is unchanged."""
+        """Return the name that was encoded. A name that :meth:`encode` does not return is
+        unchanged.
+        """
         decoded = "" if name == "%" else unquote(name)
         return decoded if self.encode(decoded) == name else name
 
@@ -71,7 +74,8 @@ class Features:
     categorical : sequence of int
         Indices of the columns of a DataFrame whose type is categorical.
     sources : sequence of int
-        The index of the column from which each of the last features is computed, those that `query_features` adds.
+        The index of the column from which each of the last features is computed, those that
+        `query_features` adds.
     """
 
     number: int
@@ -96,29 +100,44 @@ class Features:
         Raises
         ------
         ValueError
-            For features that do not exist. Also for an index that is, as text, the name of another feature: the columns
-            of a DataFrame may be integers, which are names.
+            For features that do not exist. Also for an index that is, as text, the name of another
+            feature: the columns of a DataFrame may be integers, which are names.
         """
         if isinstance(feature, str):
             if self.names is not None and feature in self.names:
                 return self.names.index(feature)
-            known = "have no names: give indices" if self.names is None else f"are {[*map(str, self.names[:10])]}"
-            raise ValueError(f"{parameter} has the name {feature!r}, which is no feature: the features {known}")
+            known = (
+                "have no names: give indices"
+                if self.names is None
+                else f"are {[*map(str, self.names[:10])]}"
+            )
+            raise ValueError(
+                f"{parameter} has the name {feature!r}, which is no feature: the features {known}"
+            )
         if not is_count(feature) or not 0 <= feature < self.number:
             indices = f"0 to {self.number - 1} (a column 'qid' is no feature and does not count)"
-            refuse(f"each feature of {parameter}", feature, f"a name, a string, or an index from {indices}")
-        if self.names is not None and str(feature) in self.names and self.names[feature] != str(feature):
+            refuse(
+                f"each feature of {parameter}",
+                feature,
+                f"a name, a string, or an index from {indices}",
+            )
+        if (
+            self.names is not None
+            and str(feature) in self.names
+            and self.names[feature] != str(feature)
+        ):
             raise ValueError(
-                f"{parameter} has the feature {feature}, which may be the column {str(feature)!r} or the column with "
-                f"this index, {self.names[feature]!r}: give the name as a string"
+                f"{parameter} has the feature {feature}, which may be the column {str(feature)!r} "
+                f"or the column with this index, {self.names[feature]!r}: give the name as a string"
             )
         return int(feature)
 
 
-#: A parameter whose values depend on the features: a function of its name, which is for messages, of the value that the
-#: user gave, which is not None, of the features, and of all parameters that the user gave, by canonical name. It
-#: returns the value as the boosting library takes it, or None to leave the parameter out. It raises ValueError for
-#: values without a meaning, for features that do not exist, and for values of more or fewer features.
+#: A parameter whose values depend on the features: a function of its name, which is for messages,
+#: of the value that the user gave, which is not None, of the features, and of all parameters that
+#: the user gave, by canonical name. It returns the value as the boosting library takes it, or None
+#: to leave the parameter out. It raises ValueError for values without a meaning, for features that
+#: do not exist, and for values of more or fewer features.
 FeatureParameter = Callable[[str, Any, Features, Mapping[str, Any]], Any]
 
 
@@ -126,7 +145,8 @@ FeatureParameter = Callable[[str, Any, Features, Mapping[str, Any]], Any]
 class ValuePerFeature:
     """One value per feature: a sequence, or a dict by name or index.
 
-    Features that `query_features` adds have the value of their column, unless they have one of their own.
+    Features that `query_features` adds have the value of their column, unless they have one of
+    their own.
 
     Attributes
     ----------
@@ -155,7 +175,10 @@ class ValuePerFeature:
         """The values of all features, in the sequence of the features."""
         if isinstance(value, Mapping):
             default = others.get(self.default_from, self.default)
-            by_index = {features.index(name, feature): self._checked(name, entry) for feature, entry in value.items()}
+            by_index = {
+                features.index(name, feature): self._checked(name, entry)
+                for feature, entry in value.items()
+            }
             entries = [by_index.get(i, default) for i in range(features.n_columns)]
             added = enumerate(features.sources, features.n_columns)
             return self.as_type(entries + [by_index.get(i, entries[source]) for i, source in added])
@@ -174,13 +197,20 @@ class ValuePerFeature:
         return self.convert(entry)
 
 
-def feature_groups(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> list[list[int]]:
-    """Groups of features: a list of lists of names or indices. Added features are in the groups of their columns."""
+def feature_groups(
+    name: str, value: Any, features: Features, others: Mapping[str, Any]
+) -> list[list[int]]:
+    """Groups of features: a list of lists of names or indices. Added features are in the groups of
+    their columns.
+    """
     expected = "a list of lists of features by name or index, such as [[0, 1], [2, 3]]"
     groups = [_elements(name, group, expected) for group in _elements(name, value, expected)]
     numbers = [[features.index(name, feature) for feature in group] for group in groups]
     added = [*enumerate(features.sources, features.n_columns)]
-    return [group + [i for i, source in added if source in group and i not in group] for group in numbers]
+    return [
+        group + [i for i, source in added if source in group and i not in group]
+        for group in numbers
+    ]
 
 
 def feature_choice(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
@@ -191,7 +221,9 @@ def feature_choice(name: str, value: Any, features: Features, others: Mapping[st
     return [features.index(name, feature) for feature in choice]
 
 
-def number_that_is_missing(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> float | None:
+def number_that_is_missing(
+    name: str, value: Any, features: Features, others: Mapping[str, Any]
+) -> float | None:
     """The number that means a missing value; None for NaN, which always means one."""
     if isinstance(value, (float, np.floating)) and math.isnan(value):
         return None
@@ -199,22 +231,31 @@ def number_that_is_missing(name: str, value: Any, features: Features, others: Ma
         refuse(name, value, "a number or NaN", ". Replace other values by NaN")
     if features.categorical:
         # XGBoost would compare the number with the codes of categories too.
-        raise ValueError(f"{name}={value!r} is not for columns with categories: replace {value!r} by NaN")
+        raise ValueError(
+            f"{name}={value!r} is not for columns with categories: replace {value!r} by NaN"
+        )
     return float(value)
 
 
-def feature_types(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> list[str]:
+def feature_types(
+    name: str, value: Any, features: Features, others: Mapping[str, Any]
+) -> list[str]:
     """XGBoost's types of all features: "c" for categorical ones; all others are numbers.
 
-    For features that a dict does not have, the types of the columns count. Those that are added are numbers.
+    For features that a dict does not have, the types of the columns count. Those that are added are
+    numbers.
     """
     types = _FEATURE_TYPE(name, value, features, others)[: features.n_columns]
-    of_columns = [kind or ("c" if i in features.categorical else "q") for i, kind in enumerate(types)]
+    of_columns = [
+        kind or ("c" if i in features.categorical else "q") for i, kind in enumerate(types)
+    ]
     return of_columns + ["q"] * len(features.sources)
 
 
 _TYPES = ("q", "c", "int", "float", "i")
-_FEATURE_TYPE = ValuePerFeature(f"one of {', '.join(_TYPES)}", lambda entry: entry in _TYPES, None, convert=str)
+_FEATURE_TYPE = ValuePerFeature(
+    f"one of {', '.join(_TYPES)}", lambda entry: entry in _TYPES, None, convert=str
+)
 
 
 def number_per_feature(default: float) -> ValuePerFeature:
@@ -226,7 +267,11 @@ def monotone_constraints(as_type: Callable[[list[Any]], Any]) -> ValuePerFeature
     """The direction in which scores may change with each feature."""
     description = "1 (scores do not fall), -1 (they do not rise) or 0"
     return ValuePerFeature(
-        description, lambda value: is_number(value) and value in (-1, 0, 1), 0, convert=int, as_type=as_type
+        description,
+        lambda value: is_number(value) and value in (-1, 0, 1),
+        0,
+        convert=int,
+        as_type=as_type,
     )
 
 
@@ -258,18 +303,23 @@ def resolve_features(
 
 
 def check_codes(
-    parameter: str, X: Any, indices: Sequence[int], smallest: float = -math.inf, missing: float = math.nan
+    parameter: str,
+    X: Any,
+    indices: Sequence[int],
+    smallest: float = -math.inf,
+    missing: float = math.nan,
 ) -> None:
     """Raise ValueError if a categorical feature has values that are no codes of categories.
 
-    The libraries cut off their fractions, and so would train on something else if the wrong feature is called
-    categorical.
+    The libraries cut off their fractions, and so would train on something else if the wrong feature
+    is called categorical.
 
     Parameters
     ----------
     parameter : str
         Name of the parameter that says which features are categorical.
-    X : ndarray, sparse matrix, DataFrame or FeatureStream, shape (n_documents, n_features), or list of ndarray
+    X : ndarray, sparse matrix, DataFrame or FeatureStream, shape (n_documents, n_features), or list
+    of ndarray
     indices : sequence of int
         The categorical features. Columns of a DataFrame with a categorical type are not checked.
     smallest : float, optional
@@ -292,7 +342,9 @@ def check_codes(
 
 
 def _column(X: Any, index: int) -> Floats:
-    """The values of one feature: those that a sparse matrix stores; an empty array for a categorical type."""
+    """The values of one feature: those that a sparse matrix stores; an empty array for a
+    categorical type.
+    """
     if isinstance(X, list):
         return np.concatenate([block[:, index] for block in X]).astype(np.float64)
     if issparse(X):

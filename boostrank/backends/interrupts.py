@@ -1,9 +1,9 @@
 """The signal of Ctrl-C, SIGINT, waits while a boosting library works.
 
-Python's handler of this signal raises KeyboardInterrupt between any two instructions of the main thread. In a function
-that a library calls from C the exception is lost, and XGBoost, which then takes its data to be at their end, crashes.
-Between two instructions of a library's own, such as to free memory and to note that it is free, the library crashes
-later.
+Python's handler of this signal raises KeyboardInterrupt between any two instructions of the main
+thread. In a function that a library calls from C the exception is lost, and XGBoost, which then
+takes its data to be at their end, crashes. Between two instructions of a library's own, such as to
+free memory and to note that it is free, the library crashes later.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def defer_interrupts() -> Iterator[None]:
 
 
 def interruptible(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function in which the handler of SIGINT runs at once; if a signal waits, it is handled before."""
+    """Call a function in which the handler of SIGINT runs at once; if a signal waits, it is handled
+    before.
+    """
     deferred = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()
     if not (is_main and isinstance(deferred, _DeferredHandler)):

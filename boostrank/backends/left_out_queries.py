@@ -1,8 +1,9 @@
-"""Rounds that leave queries out, and what these queries say: whether a round is of use, and when training should end.
+"""Rounds that leave queries out, and what these queries say: whether a round is of use, and when
+training should end.
 
-Each round trains on a sample of the queries, and the others say what its tree is worth: a tree that lowers the loss of
-queries that it was not trained on is of use. So the queries that rounds leave out tell how long to train, and no
-queries are held out for good.
+Each round trains on a sample of the queries, and the others say what its tree is worth: a tree that
+lowers the loss of queries that it was not trained on is of use. So the queries that rounds leave
+out tell how long to train, and no queries are held out for good.
 """
 
 from __future__ import annotations
@@ -19,35 +20,40 @@ from boostrank.inputs.arrays import Floats, Ints
 from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.queries import Queries
 
-#: Left-out queries choose at most so many rounds, and at least so many that rounds times learning rate are this number:
-#: the first rounds are too few to see a trend.
+#: Left-out queries choose at most so many rounds, and at least so many that rounds times learning
+#: rate are this number: the first rounds are too few to see a trend.
 MAX_ROUNDS, MIN_TOTAL_STEP = 3000, 4.0
-#: The number of rounds where no round leaves queries out is such that rounds times learning rate are this number.
+#: The number of rounds where no round leaves queries out is such that rounds times learning rate
+#: are this number.
 FIXED_TOTAL_STEP = 15.0
-#: Training ends at this multiple of the round at which the sum of improvements is largest. That round is early, because
-#: the queries that a round leaves out were in the samples of rounds before it (benchmarks/rounds.py).
+#: Training ends at this multiple of the round at which the sum of improvements is largest. That
+#: round is early, because the queries that a round leaves out were in the samples of rounds before
+#: it (benchmarks/rounds.py).
 ROUNDS_FACTOR = 2.0
 #: The sum of improvements is smoothed by the mean over this share of the rounds.
 SMOOTHING_SHARE = 0.2
 
 
 class QuerySample:
-    """Gradient and Hessian that are 0 for the queries that a round leaves out, and what the round is worth on these.
+    """Gradient and Hessian that are 0 for the queries that a round leaves out, and what the round
+    is worth on these.
 
-    Each round draws other queries, as Friedman ("Stochastic gradient boosting", 2002) draws rows, so that trees learn
-    less of what is true of single queries only. The loss of the queries that round r leaves out is lower after the
-    round by about ``-(g + g') f / 2``, where ``f`` is what the round adds to their scores, and ``g`` and ``g'`` are the
-    gradients before and after it. This needs only gradients, which boosting computes anyway.
+    Each round draws other queries, as Friedman ("Stochastic gradient boosting", 2002) draws rows,
+    so that trees learn less of what is true of single queries only. The loss of the queries that
+    round r leaves out is lower after the round by about ``-(g + g') f / 2``, where ``f`` is what
+    the round adds to their scores, and ``g`` and ``g'`` are the gradients before and after it. This
+    needs only gradients, which boosting computes anyway.
 
-    For a loss, this is the trapezoid rule for the integral of its gradient along the step, which is exact for losses
-    that are quadratic in the scores, and has an error of third order in `f` for others, such as softmax. Gradients with
-    weights that depend on ranks, such as those of ``consistent-lambdarank``, are those of no loss. For them it is the
-    trapezoid rule for the line integral of the gradient along the step, and it is inaccurate where scores cross in the
-    step, because the weights jump there: for one pair with the targets (1, 0) whose difference of scores goes from -0.1
-    to 0.1, the integral is 0.89, and the rule gives 0.34.
+    For a loss, this is the trapezoid rule for the integral of its gradient along the step, which is
+    exact for losses that are quadratic in the scores, and has an error of third order in `f` for
+    others, such as softmax. Gradients with weights that depend on ranks, such as those of
+    ``consistent-lambdarank``, are those of no loss. For them it is the trapezoid rule for the line
+    integral of the gradient along the step, and it is inaccurate where scores cross in the step,
+    because the weights jump there: for one pair with the targets (1, 0) whose difference of scores
+    goes from -0.1 to 0.1, the integral is 0.89, and the rule gives 0.34.
 
-    Queries that :func:`~boostrank.queries.equal_lists.numbers_of_lists` gives one number are drawn together: those that
-    are left out would be known from their copies.
+    Queries that :func:`~boostrank.queries.equal_lists.numbers_of_lists` gives one number are drawn
+    together: those that are left out would be known from their copies.
 
     Parameters
     ----------
@@ -56,18 +62,23 @@ class QuerySample:
     data : GroupedData
         Those of the objective.
     is_measured : bool
-        Whether improvements are measured. They are not defined if earlier trees change in later rounds.
+        Whether improvements are measured. They are not defined if earlier trees change in later
+        rounds.
 
     Attributes
     ----------
     improvement : list of float
-        For each round, the mean over the left-out documents of the decrease of the loss, whose unit is such that the
-        mean Hessian is 1 where boosting starts. The last round has no value, because only the next round shows the
-        gradient after it.
+        For each round, the mean over the left-out documents of the decrease of the loss, whose unit
+        is such that the mean Hessian is 1 where boosting starts. The last round has no value,
+        because only the next round shows the gradient after it.
     """
 
     def __init__(
-        self, objective: BoostingObjective, specification: TrainingSpecification, data: GroupedData, is_measured: bool
+        self,
+        objective: BoostingObjective,
+        specification: TrainingSpecification,
+        data: GroupedData,
+        is_measured: bool,
     ) -> None:
         self._objective, self._queries = objective, objective.queries
         self._boost = objective.boosting_function()
@@ -80,16 +91,20 @@ class QuerySample:
         self._random = np.random.default_rng(specification.seed)
         self._is_measured, self._n_rounds = is_measured, 0
         self.improvement: list[float] = []
-        # Of the last round: the scores and the gradient before it, and 1 for each document that it leaves out.
+        # Of the last round: the scores and the gradient before it, and 1 for each document that it
+        # leaves out.
         self._last: tuple[Any, Any, Any] | None = None
 
     def should_stop(self) -> bool:
-        """Whether left-out queries decide when the training ends, and the rounds until now are enough."""
+        """Whether left-out queries decide when the training ends, and the rounds until now are
+        enough.
+        """
         expected = self.expected_rounds()
         return expected is not None and self._n_rounds >= expected
 
     def expected_rounds(self) -> int | None:
-        """The number of rounds at which the training ends if the largest sum of improvements is where it is now.
+        """The number of rounds at which the training ends if the largest sum of improvements is
+        where it is now.
 
         None if left-out queries do not decide on that.
         """
@@ -97,7 +112,9 @@ class QuerySample:
             return None
         if not self.improvement:
             return self._fixed_rounds
-        return min(MAX_ROUNDS, max(self._min_rounds, int(ROUNDS_FACTOR * best_round(self.improvement))))
+        return min(
+            MAX_ROUNDS, max(self._min_rounds, int(ROUNDS_FACTOR * best_round(self.improvement)))
+        )
 
     def next_round(self, scores: NDArray[Any]) -> tuple[Any, Any]:
         """Gradient and Hessian of the next round."""
@@ -109,7 +126,10 @@ class QuerySample:
         factors = self._queries.repeat(is_drawn[self._numbers])
         with self._objective.memory():
             # LightGBM writes the scores of the next round to the same array.
-            copied_scores, copied_factors = self._objective.copy(scores), self._objective.copy(factors)
+            copied_scores, copied_factors = (
+                self._objective.copy(scores),
+                self._objective.copy(factors),
+            )
             derivatives = self._boost(copied_scores)
             if self._is_measured:
                 gradient = derivatives[0].copy()
@@ -120,7 +140,9 @@ class QuerySample:
         return derivatives
 
     def _measure(self, scores: Any, gradient: Any) -> None:
-        """Add the improvement by the last round, after which the scores and the gradient are these."""
+        """Add the improvement by the last round, after which the scores and the gradient are
+        these.
+        """
         if self._last is None:
             return
         scores_before, gradient_before, is_left_out = self._last
@@ -135,7 +157,8 @@ class QuerySample:
 def _numbers_to_draw(data: GroupedData) -> Ints:
     """The number of what is drawn together with each query, shape (n_queries,).
 
-    Queries with the same id are parts of one query; with them, all their lists are drawn that are equal to others.
+    Queries with the same id are parts of one query; with them, all their lists are drawn that are
+    equal to others.
     """
     by_id = Queries.from_qid(data.queries.ids)
     first_of_id = np.empty(data.queries.n_queries, dtype=np.int64)

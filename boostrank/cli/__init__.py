@@ -7,14 +7,17 @@ import traceback
 import warnings
 from typing import Any
 
-#: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal. typer uses it too.
+#: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal. typer uses it
+#: too.
 INTERRUPTED = 130
 # Errors whose messages say what is wrong. After others, the traceback is printed too.
 EXPLAINED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError, RuntimeError)
 
 
 def main() -> None:
-    """Run the command line; after an error print a line that says what is wrong, and exit with code 2."""
+    """Run the command line; after an error print a line that says what is wrong, and exit with code
+    2.
+    """
     try:
         from boostrank.cli.app import app
 
@@ -50,5 +53,7 @@ def _show_warning(message: Warning | str, *place: Any, **options: Any) -> None:
 
 
 def _print_to_stderr(text: str) -> None:
-    """Print a line on standard error, which a progress bar replaces: the line comes above the bar, and not into it."""
+    """Print a line on standard error, which a progress bar replaces: the line comes above the bar,
+    and not into it.
+    """
     sys.stderr.write(f"{text}\n")

@@ -1,4 +1,6 @@
-"""The application: its commands, in the sequence of the help, each of which is imported when it is called."""
+"""The application: its commands, in the sequence of the help, each of which is imported when it is
+called.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def load(name: str) -> Any:
 
 
 class Commands(TyperGroup):
-    """The commands by name. Only the one that is called is loaded: others import libraries that it does not need."""
+    """The commands by name. Only the one that is called is loaded: others import libraries that it
+    does not need.
+    """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The name of the command that is called, the command, and its arguments."""
@@ -41,7 +45,12 @@ class Commands(TyperGroup):
         return name, None if name is None else load(name), others
 
 
-app = typer.Typer(cls=Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}, **PLAIN)
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    **PLAIN,
+)
 
 
 def print_versions(wanted: bool) -> None:
@@ -56,7 +65,9 @@ def print_versions(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    _: Annotated[bool, Option("--version", callback=print_versions, is_eager=True, help="Print versions.")] = False,
+    _: Annotated[
+        bool, Option("--version", callback=print_versions, is_eager=True, help="Print versions.")
+    ] = False,
 ) -> None:
     """NDCG-consistent ranking with LightGBM and XGBoost."""
 

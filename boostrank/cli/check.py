@@ -16,10 +16,12 @@ from boostrank.surrogates import SURROGATES, LambdaMART
 
 #: Name of LightGBM's objective, which is no surrogate to train with.
 LAMBDAMART = "lambdarank"
-#: Columns of a click log that have numbers. The others have ids, whose texts are kept: 007 and 7 are different.
+#: Columns of a click log that have numbers. The others have ids, whose texts are kept: 007 and 7
+#: are different.
 COUNTS = {"position", "click", "clicks", "impressions"}
 SURROGATE_HELP = (
-    "Name of a surrogate (softmax), or lambdarank for LambdaMART as LightGBM computes it. /NORMALIZE after it gives it "
+    "Name of a surrogate (softmax), or lambdarank for LambdaMART as LightGBM computes it. "
+    "/NORMALIZE after it gives it "
     f"other targets, {', '.join(NORMALIZATIONS)} (by default dcg): softmax/softmax is ListNet."
 )
 DISTRIBUTIONS_HELP = "Number of random label distributions to try, besides those of the paper."
@@ -27,10 +29,14 @@ DISTRIBUTIONS_HELP = "Number of random label distributions to try, besides those
 
 def check(
     surrogate: Annotated[str | None, Argument(metavar="[SURROGATE]", help=SURROGATE_HELP)] = None,
-    clicks: Annotated[Path | None, Option(help="Table of a click log, which is checked in place of a loss.")] = None,
+    clicks: Annotated[
+        Path | None, Option(help="Table of a click log, which is checked in place of a loss.")
+    ] = None,
     k: KOption = None,
     gain: GainOption = None,
-    discount: Annotated[Literal["log2", "zipf"], Option(help="1 / log2(1 + rank) or 1 / rank.")] = "log2",
+    discount: Annotated[
+        Literal["log2", "zipf"], Option(help="1 / log2(1 + rank) or 1 / rank.")
+    ] = "log2",
     distributions: Annotated[int, Option(help=DISTRIBUTIONS_HELP, min=1)] = 1600,
     seed: SeedOption = 0,
 ) -> None:
@@ -53,7 +59,9 @@ def check(
         refuse_unused("a loss, and no click log", surrogate=surrogate, k=k, gain=gain)
         is_good: bool | None = _print_diagnosis(clicks)
     elif surrogate is None:
-        raise ValueError("give the name of a SURROGATE, such as softmax, or a click log as --clicks FILE")
+        raise ValueError(
+            "give the name of a SURROGATE, such as softmax, or a click log as --clicks FILE"
+        )
     else:
         from boostrank.theory import check_consistency, class_regrets
 
@@ -63,7 +71,9 @@ def check(
         check_choice("NORMALIZE", targets, NORMALIZATIONS)
         loss = LambdaMART() if name == LAMBDAMART else name
         dcg = DCG(k, discount=discount, **set_options(gain=gain))
-        report = check_consistency(loss, targets, dcg, n_distributions=distributions, random_state=seed)
+        report = check_consistency(
+            loss, targets, dcg, n_distributions=distributions, random_state=seed
+        )
         typer.echo(repr(report), err=report.consistent is None)
         if report.consistent is not None and not report.n_outside:
             typer.echo(repr(class_regrets(loss, targets, dcg, random_state=seed)))

@@ -1,4 +1,6 @@
-"""Files that commands read: documents in LETOR files and in tables, scores of documents, and groups of queries."""
+"""Files that commands read: documents in LETOR files and in tables, scores of documents, and groups
+of queries.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,26 @@ from boostrank.inputs.frames import advice_on_texts
 from boostrank.metrics import check_scores
 from boostrank.queries.by_id import ID_COLUMNS
 
-#: Endings of the names of files that are tables. A CSV or TSV file may be compressed, and then ends in ".gz" too.
+#: Endings of the names of files that are tables. A CSV or TSV file may be compressed, and then ends
+#: in ".gz" too.
 CSV_SUFFIXES, PARQUET_SUFFIXES = (".csv", ".tsv", ".tab"), (".parquet", ".pq")
 #: Names of columns that are taken for query ids or labels if the user names none.
-USUAL_NAMES: Mapping[str, Sequence[str]] = {"qid": ID_COLUMNS, "label": ("label", "relevance", "grade")}
+USUAL_NAMES: Mapping[str, Sequence[str]] = {
+    "qid": ID_COLUMNS,
+    "label": ("label", "relevance", "grade"),
+}
 #: Columns of a table of scores.
 QID, SCORE = "qid", "score"
-# Texts of CSV files that stand for a missing number: those of pandas, and "none". An id may be "NA".
+# Texts of CSV files that stand for a missing number: those of pandas, and "none". An id may be
+# "NA".
 _MISSING = ["", "NA", "N/A", "#NA", "#N/A", "#N/A N/A", "<NA>", "n/a", "NaN", "-NaN", "nan", "-nan"]
 _MISSING += ["NULL", "null", "None", "none", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 # From pandas 3.1 on, numbers are rounded correctly in any case, and the argument is deprecated.
-_ROUNDING: Any = {} if [*map(int, pd.__version__.split(".")[:2])] >= [3, 1] else {"float_precision": "round_trip"}
+_ROUNDING: Any = (
+    {}
+    if [*map(int, pd.__version__.split(".")[:2])] >= [3, 1]
+    else {"float_precision": "round_trip"}
+)
 # A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 _MAX_SHOWN = 12
@@ -47,21 +58,31 @@ def is_table(path: Path) -> bool:
 
 
 def column_names(path: Path) -> list[str]:
-    """The names of the columns of a table; a column without a name, such as an index that pandas wrote, has none."""
+    """The names of the columns of a table; a column without a name, such as an index that pandas
+    wrote, has none.
+    """
     if path.suffix in PARQUET_SUFFIXES:
         from pyarrow import parquet
 
         with _named_errors(path):
-            return [name for name in parquet.read_schema(path).names if not name.startswith("__index_level_")]
+            return [
+                name
+                for name in parquet.read_schema(path).names
+                if not name.startswith("__index_level_")
+            ]
     header = _read_csv(path, header=None, nrows=1, dtype=str, na_values=[""])
     names = header.iloc[0].dropna().to_list()
     if all(is_finite_text(name) for name in names) or len(set(names)) < len(names):
         got = ",".join(names)[:60]
-        raise ValueError(f"{path}: its first line must have different names of the columns; got {got!r}")
+        raise ValueError(
+            f"{path}: its first line must have different names of the columns; got {got!r}"
+        )
     return names
 
 
-def read_columns(path: Path, columns: list[str], texts: Collection[str], missing: Any = None) -> pd.DataFrame:
+def read_columns(
+    path: Path, columns: list[str], texts: Collection[str], missing: Any = None
+) -> pd.DataFrame:
     """Read columns of a table.
 
     Parameters
@@ -69,9 +90,11 @@ def read_columns(path: Path, columns: list[str], texts: Collection[str], missing
     path : Path
     columns : list of str
     texts : collection of str
-        Columns that are texts if the file does not say which type they have. Of these, only empty fields are missing.
+        Columns that are texts if the file does not say which type they have. Of these, only empty
+        fields are missing.
     missing : dict of str to list of str, optional
-        The texts that stand for a missing value in columns of a CSV file, where they are others than usual.
+        The texts that stand for a missing value in columns of a CSV file, where they are others
+        than usual.
     """
     if path.suffix in PARQUET_SUFFIXES:
         from pyarrow import parquet
@@ -81,27 +104,38 @@ def read_columns(path: Path, columns: list[str], texts: Collection[str], missing
             # The metadata may say that a column is the index.
             frame = table.to_pandas(ignore_metadata=True)
             for name in {*texts} & {*columns}:
-                # Beside nulls, integers would become floats, which have other texts, and not all large integers.
+                # Beside nulls, integers would become floats, which have other texts, and not all
+                # large integers.
                 frame[name] = table[name].to_pandas(integer_object_nulls=True)
     else:
         marks = {name: [""] if name in texts else _MISSING for name in columns} | (missing or {})
         frame = _read_csv(path, dtype=dict.fromkeys(texts, str), na_values=marks)
     if frame.empty or not isinstance(frame.index, pd.RangeIndex):
         fault = "there are none" if frame.empty else "they have more"
-        raise ValueError(f"{path}: below the first line there must be rows with as many fields; {fault}")
+        raise ValueError(
+            f"{path}: below the first line there must be rows with as many fields; {fault}"
+        )
     return frame[columns]
 
 
 def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
     with open_decompressed(path) as file, _named_errors(path), warnings.catch_warnings():
-        # pandas warns of a column whose blocks of rows have different types: such a column has texts.
+        # pandas warns of a column whose blocks of rows have different types: such a column has
+        # texts.
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-        options |= {"sep": _separator(path), "encoding": "utf-8-sig", "keep_default_na": False, **_ROUNDING}
+        options |= {
+            "sep": _separator(path),
+            "encoding": "utf-8-sig",
+            "keep_default_na": False,
+            **_ROUNDING,
+        }
         return pd.read_csv(file, **options)
 
 
 def _separator(path: Path) -> str:
-    """The tab in files that end in ".tsv" or ".tab"; otherwise the first of , ; and tab that the first line has."""
+    """The tab in files that end in ".tsv" or ".tab"; otherwise the first of , ; and tab that the
+    first line has.
+    """
     if Path(path.name.removesuffix(".gz")).suffix in (".tsv", ".tab"):
         return "\t"
     with open_decompressed(path) as file:
@@ -117,7 +151,8 @@ def _named_errors(path: Path) -> Iterator[None]:
     except ValueError as error:
         text = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise ValueError(
-            f"{path} cannot be read as a table: {text}. A CSV file must be text in UTF-8, and its first line must have "
+            f"{path} cannot be read as a table: {text}. A CSV file must be text in UTF-8, and its "
+            f"first line must have "
             "the names of the columns"
         ) from error
 
@@ -125,8 +160,8 @@ def _named_errors(path: Path) -> Iterator[None]:
 def write_table(table: pd.DataFrame, path: str) -> None:
     """Write a table as CSV, TSV or Parquet, by the ending of its name.
 
-    Texts are written as they are, so that ids can be read again. A spreadsheet runs those that begin with ``=``, ``+``,
-    ``-`` or ``@``, unless they are imported as text.
+    Texts are written as they are, so that ids can be read again. A spreadsheet runs those that
+    begin with ``=``, ``+``, ``-`` or ``@``, unless they are imported as text.
     """
     if Path(path).suffix in PARQUET_SUFFIXES:
         table.to_parquet(path, index=False, engine="pyarrow")
@@ -148,8 +183,8 @@ class ColumnOptions(NamedTuple):
     categorical : list of str or None
         Features that are categories, whose values are read as texts.
     missing : list of str or None
-        Texts that stand for a missing value in the features of a CSV file, besides those that pandas knows (its default
-        ``na_values``).
+        Texts that stand for a missing value in the features of a CSV file, besides those that
+        pandas knows (its default ``na_values``).
     """
 
     qid: str | None = None
@@ -166,51 +201,82 @@ class ColumnOptions(NamedTuple):
                 require_columns(f"--{option}: {path} has no column", [name], names)
 
     def find(self, path: Path, names: Sequence[str], role: str, *, is_needed: bool) -> str | None:
-        """The column of the role "qid" or "label": the one that the user names, or the only one with a usual name."""
+        """The column of the role "qid" or "label": the one that the user names, or the only one
+        with a usual name.
+        """
         if getattr(self, role) is not None:
             return str(getattr(self, role))
         others = {self.qid, self.label, *split_names(self.features), *split_names(self.drop)}
         usual = USUAL_NAMES[role]
         columns = [name for name in usual if name in names and name not in others]
         if len(columns) != 1 and is_needed:
-            problem = f"several of the columns {_quoted(columns)}" if columns else f"no column {_quoted(usual)}"
-            raise ValueError(f"{path} has {problem}: name one with --{role}; its columns are {_quoted(names)}")
+            problem = (
+                f"several of the columns {_quoted(columns)}"
+                if columns
+                else f"no column {_quoted(usual)}"
+            )
+            raise ValueError(
+                f"{path} has {problem}: name one with --{role}; its columns are {_quoted(names)}"
+            )
         return columns[0] if columns else None
 
     def choose_features(self, path: Path, names: Sequence[str], *others: str | None) -> list[str]:
-        """The features: those that the user names, or all columns but `others`, those of query ids and labels."""
+        """The features: those that the user names, or all columns but `others`, those of query ids
+        and labels.
+        """
         drop, features = split_names(self.drop), split_names(self.features)
         wrong = [name for name in features if name in others]
         if not features:
             features = [name for name in names if name not in (*drop, *others)]
-            wrong = [name for name in features if name.lower() in (*USUAL_NAMES["qid"], *USUAL_NAMES["label"])]
+            wrong = [
+                name
+                for name in features
+                if name.lower() in (*USUAL_NAMES["qid"], *USUAL_NAMES["label"])
+            ]
         if wrong:
             raise ValueError(
-                f"{path}: the column {wrong[0]!r} looks like an id or a label, not a feature. Leave out what is no "
+                f"{path}: the column {wrong[0]!r} looks like an id or a label, not a feature. "
+                f"Leave out what is no "
                 "feature with --drop, or name all features with --features"
             )
         return features
 
 
 def split_names(texts: Sequence[str] | None) -> list[str]:
-    """The names in the values of an option, each of them a name or several names separated by commas."""
+    """The names in the values of an option, each of them a name or several names separated by
+    commas.
+    """
     return [name.strip() for text in texts or () for name in text.split(",")]
 
 
 def features_of(ranker: Any) -> Any:
-    """Features without rows that have the number, the names and the categories of those of a fitted ranker."""
+    """Features without rows that have the number, the names and the categories of those of a fitted
+    ranker.
+    """
     names = getattr(ranker, "feature_names_in_", None)
     if names is None:
         return np.empty((0, ranker.n_features_in_))
-    categories = {i: values for i, values in ranker._library.categories(ranker.booster_).items() if values is not None}
-    columns: Any = {name: pd.Categorical([], categories[i]) if i in categories else [] for i, name in enumerate(names)}
+    categories = {
+        i: values
+        for i, values in ranker._library.categories(ranker.booster_).items()
+        if values is not None
+    }
+    columns: Any = {
+        name: pd.Categorical([], categories[i]) if i in categories else []
+        for i, name in enumerate(names)
+    }
     return pd.DataFrame(columns)
 
 
 def read_documents(
-    path: Path, columns: ColumnOptions, *, like: Any = None, roles: Collection[str] = ("features", "qid", "label")
+    path: Path,
+    columns: ColumnOptions,
+    *,
+    like: Any = None,
+    roles: Collection[str] = ("features", "qid", "label"),
 ) -> tuple[Any, Any, Any]:
-    r"""Read features, labels and query ids from a LETOR file or a table, which :func:`is_table` knows by its name.
+    r"""Read features, labels and query ids from a LETOR file or a table, which :func:`is_table`
+    knows by its name.
 
     Parameters
     ----------
@@ -218,8 +284,8 @@ def read_documents(
     columns : ColumnOptions
         Columns of a table. Columns of dictionaries in Parquet files are categories in any case.
     like : ndarray, CSR matrix or DataFrame, optional
-        Features whose number, names and categories `X` must have. If both they and the columns have names, `X` has
-        these columns in this sequence.
+        Features whose number, names and categories `X` must have. If both they and the columns have
+        names, `X` has these columns in this sequence.
     roles : collection of str, default ("features", "qid", "label")
         Roles of the columns that are read from a table, which must have them.
 
@@ -246,7 +312,10 @@ def read_documents(
     if not is_table(path):
         return _read_letor(path, columns, like)
     if columns.missing and path.suffix in PARQUET_SUFFIXES:
-        raise ValueError(f"--missing is for CSV and TSV files; missing values of {path}, a Parquet file, are nulls")
+        raise ValueError(
+            f"--missing is for CSV and TSV files; missing values of {path}, a Parquet file, are "
+            f"nulls"
+        )
     names = column_names(path)
     columns.check(path, names)
     free, features, categories = names, list[str](), split_names(columns.categorical)
@@ -254,8 +323,12 @@ def read_documents(
         features, free = list(map(str, like)), [name for name in names if name not in like]
         categories += list(map(str, like.select_dtypes("category")))
         require_columns(f"{path} lacks features of the model:", features, names)
-        if {*(split_names(columns.features) or features)} - {*split_names(columns.drop)} != {*features}:
-            raise ValueError(f"--features and --drop must leave the features of the model: {_quoted(features)}")
+        if {*(split_names(columns.features) or features)} - {*split_names(columns.drop)} != {
+            *features
+        }:
+            raise ValueError(
+                f"--features and --drop must leave the features of the model: {_quoted(features)}"
+            )
     ids = {role: columns.find(path, free, role, is_needed=role in roles) for role in USUAL_NAMES}
     if not features and "features" in roles:
         features = columns.choose_features(path, names, *ids.values())
@@ -281,7 +354,8 @@ def _read_letor(path: Path, columns: ColumnOptions, like: Any) -> tuple[Any, Any
     refused = [f"--{name}" for name, value in columns._asdict().items() if value]
     if refused:
         raise ValueError(
-            f"{refused[0]} is for tables, whose names end in .csv, .tsv or .parquet, and {path} is read as a LETOR "
+            f"{refused[0]} is for tables, whose names end in .csv, .tsv or .parquet, and {path} is "
+            f"read as a LETOR "
             "file, whose lines have 'label qid:ID index:value ...'"
         )
     X: Any
@@ -291,7 +365,9 @@ def _read_letor(path: Path, columns: ColumnOptions, like: Any) -> tuple[Any, Any
         error.add_note("if this is a table, its name must end in .csv, .tsv or .parquet")
         raise
     if isinstance(like, pd.DataFrame) and len(like.select_dtypes("category").columns):
-        raise ValueError(f"{path} is a LETOR file, which has no categories, and the model has some: use a table")
+        raise ValueError(
+            f"{path} is a LETOR file, which has no categories, and the model has some: use a table"
+        )
     return X, y, qid
 
 
@@ -304,20 +380,26 @@ def require_columns(problem: str, wanted: Sequence[str], names: Sequence[str]) -
 
 
 def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
-    """The features with the categories of a model; others are missing values, of which a warning tells."""
+    """The features with the categories of a model; others are missing values, of which a warning
+    tells.
+    """
     changed: dict[str, Any] = {}
     for name, values in like.select_dtypes("category").items():
         by_text = {str(value): value for value in values.cat.categories}
         column = X[name].cat.rename_categories(str)
         unknown = [text for text in column.cat.categories if text not in by_text]
         if unknown:
-            warn(f"{path}: the model does not know {_quoted(unknown)} in the column {name!r}: these count as missing")
+            warn(
+                f"{path}: the model does not know {_quoted(unknown)} in the column {name!r}: these "
+                f"count as missing"
+            )
         changed[str(name)] = column.cat.set_categories(list(by_text)).cat.rename_categories(by_text)
     return X.assign(**changed)
 
 
 def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
-    """Query ids: numbers and truth values as they are, other ids as int64 if all of them are such numbers, else texts.
+    """Query ids: numbers and truth values as they are, other ids as int64 if all of them are such
+    numbers, else texts.
 
     Floats must be whole numbers that their type can tell apart.
     """
@@ -341,18 +423,26 @@ def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     return np.array(different, dtype=np.int64 if is_integer else object)[codes]
 
 
-def _features(path: Path, X: pd.DataFrame, categories: Collection[str], missing: Any) -> pd.DataFrame:
-    """The features as numbers and categories; other texts are an error, unless they are those of missing values."""
+def _features(
+    path: Path, X: pd.DataFrame, categories: Collection[str], missing: Any
+) -> pd.DataFrame:
+    """The features as numbers and categories; other texts are an error, unless they are those of
+    missing values.
+    """
     changed: dict[str, Any] = {}
     texts: dict[str, pd.Series] = {}
     is_csv = path.suffix not in PARQUET_SUFFIXES
     for name, column in X.select_dtypes(exclude="category").items():
         if name in categories:
-            changed[str(name)] = column.astype(str).where(column.notna() & (column != "")).astype("category")
+            changed[str(name)] = (
+                column.astype(str).where(column.notna() & (column != "")).astype("category")
+            )
         elif not pd.api.types.is_numeric_dtype(column.dtype):
             # pandas leaves integers beyond int64 as texts if values are missing.
             column = column.mask(column.isin(missing[name]))
-            is_number = column.map(lambda value: isinstance(value, Number) or (is_csv and is_finite_text(str(value))))
+            is_number = column.map(
+                lambda value: isinstance(value, Number) or (is_csv and is_finite_text(str(value)))
+            )
             is_text = column.notna() & ~is_number
             if is_text.any():
                 texts[str(name)] = column[is_text].astype(str)
@@ -364,11 +454,15 @@ def _features(path: Path, X: pd.DataFrame, categories: Collection[str], missing:
 
 
 def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -> NoReturn:
-    """Raise ValueError for features with texts. A few texts among numbers may mark missing values."""
+    """Raise ValueError for features with texts. A few texts among numbers may mark missing
+    values.
+    """
     faults, marks, no_features = list[str](), list[str](), list[str]()
     for name, column in texts.items():
         counts = column.value_counts()
-        shown = [f"{str(text)[:40]!r} in {count:,}" for text, count in counts.head(_MAX_MARKS).items()]
+        shown = [
+            f"{str(text)[:40]!r} in {count:,}" for text, count in counts.head(_MAX_MARKS).items()
+        ]
         shown += [f"others in {counts.iloc[_MAX_MARKS:].sum():,}"] * (len(counts) > _MAX_MARKS)
         faults.append(f"{name!r} ({', '.join(shown)}; the first in row {column.index[0] + 1:,})")
         # "a" and "b" may be categories, unless most others are numbers.
@@ -381,7 +475,10 @@ def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -
     drop = f"--drop {','.join(no_features)}".strip()
     advice += advice_on_texts(texts, drop, "--categorical {}")
     listed = ", ".join(faults[:_MAX_SHOWN])
-    raise ValueError(f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {listed}. {advice}")
+    raise ValueError(
+        f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {listed}. "
+        f"{advice}"
+    )
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -393,13 +490,17 @@ def _quoted(names: Sequence[str]) -> str:
 def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     """Read the scores of documents with these query ids, in their sequence.
 
-    They are the lines of a text file; or the column "score" of a table, or its only one. If a table has query
-    ids too, in a column of a usual name, they must be those of the documents.
+    They are the lines of a text file; or the column "score" of a table, or its only one. If a table
+    has query ids too, in a column of a usual name, they must be those of the documents.
     """
     if not is_table(path):
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        bad = np.array([bool(line.strip()) and not is_finite_text(line) for line in lines], dtype=bool)
-        refuse_first(bad, lambda i: f"{path}, line {i + 1}: {lines[i][:40]!r} is not a finite score")
+        bad = np.array(
+            [bool(line.strip()) and not is_finite_text(line) for line in lines], dtype=bool
+        )
+        refuse_first(
+            bad, lambda i: f"{path}, line {i + 1}: {lines[i][:40]!r} is not a finite score"
+        )
         return check_scores([float(line) for line in lines if line.strip()])
     names = column_names(path)
     score = names[0] if len(names) == 1 else SCORE
@@ -409,9 +510,15 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     with named_part(f"{path}: the column {score!r}"):
         scores = check_scores(frame[score], "the score")
     if ids and len(scores) == len(qid):
-        score_ids, fault = _query_ids(path, frame[ids[0]]), "scores must have the sequence of the documents"
+        score_ids, fault = (
+            _query_ids(path, frame[ids[0]]),
+            "scores must have the sequence of the documents",
+        )
         refuse_first(
             score_ids.astype(str) != qid.astype(str),
-            lambda i: f"{path}: row {i + 1} has the query id '{score_ids[i]}', and this document '{qid[i]}': {fault}",
+            lambda i: (
+                f"{path}: row {i + 1} has the query id '{score_ids[i]}', and this document "
+                f"'{qid[i]}': {fault}"
+            ),
         )
     return scores

@@ -28,7 +28,9 @@ from boostrank.tables import latex_table, markdown_table, text_lines
 DEFAULT, RUN_DEFAULT = "ndcg@1,ndcg@5,ndcg@10", "nDCG@10,AP,RR"
 PATHS = "Documents, LETOR file or table, and scores, one a line or in a table's column score; with --qrels: runs."
 MEASURES = f"{options.MEASURES_HELP} By default {DEFAULT}; of runs {RUN_DEFAULT}."
-QUERIES = "Queries of runs: all with judgments, 0 where a run lacks one (default), or those in all runs."
+QUERIES = (
+    "Queries of runs: all with judgments, 0 where a run lacks one (default), or those in all runs."
+)
 TIES = "Equal scores: average of all permutations (default), by row (stable), by decreasing id (default of runs), ..."
 Ties = Literal["average", "stable", "best", "worst", "trec_eval"]
 
@@ -38,18 +40,30 @@ def evaluate(
     qid: options.QidOption = None,
     label: options.LabelOption = None,
     qrels: Annotated[Path | None, Option(help="Relevance judgments of TREC.")] = None,
-    run: Annotated[list[Path] | None, Option(help="TREC run, named by tag or file; several are compared.")] = None,
-    baseline: Annotated[str | None, Option(help="Run to compare with; by default the first one.")] = None,
+    run: Annotated[
+        list[Path] | None, Option(help="TREC run, named by tag or file; several are compared.")
+    ] = None,
+    baseline: Annotated[
+        str | None, Option(help="Run to compare with; by default the first one.")
+    ] = None,
     queries: Annotated[Literal["judged", "common"] | None, Option(help=QUERIES)] = None,
     measures: Annotated[str | None, Option(help=MEASURES)] = None,
     gain: options.GainOption = None,
     empty: options.EmptyOption = None,
     ties: Annotated[Ties | None, Option(help=TIES)] = None,
     output: options.OutputOption = None,
-    per_query: Annotated[Path | None, Option(help="File for the values of each query: .csv or .tsv.")] = None,
-    plot: Annotated[Path | None, Option(help="Image: precision by recall of a run, or differences of runs.")] = None,
-    plot_queries: Annotated[Path | None, Option(help="File for an image of the differences query by query.")] = None,
-    layout: Annotated[Literal["marks", "pairs", "differences"], Option(help="Of .md and .tex files.")] = "marks",
+    per_query: Annotated[
+        Path | None, Option(help="File for the values of each query: .csv or .tsv.")
+    ] = None,
+    plot: Annotated[
+        Path | None, Option(help="Image: precision by recall of a run, or differences of runs.")
+    ] = None,
+    plot_queries: Annotated[
+        Path | None, Option(help="File for an image of the differences query by query.")
+    ] = None,
+    layout: Annotated[
+        Literal["marks", "pairs", "differences"], Option(help="Of .md and .tex files.")
+    ] = "marks",
 ) -> None:
     """Print measures of scores for documents, or of TREC runs.
 
@@ -60,7 +74,10 @@ def evaluate(
     """
     paths = [*(run or ()), *(paths or ())]
     if (qrels is None and (run or len(paths) != 2)) or not paths:
-        raise ValueError("give either DATA and SCORES, or --qrels and one --run or several; see boostrank evaluate -h")
+        raise ValueError(
+            "give either DATA and SCORES, or --qrels and one --run or several; see boostrank "
+            "evaluate -h"
+        )
     compares = qrels is not None and len(paths) > 1
     if qrels is None:
         refuse_unused("--qrels and --run", queries=queries, plot=plot)
@@ -88,15 +105,22 @@ def evaluate(
     means = compute()
     shown = _measure_rows(measured, means, {} if qrels is None else of_runs)
     typer.echo("\n".join(text_lines(shown, last_is_text=True)))
-    rows = [["measure", "value"], *([printed_name(name), f"{value:.6f}"] for name, value in means.items())]
+    rows = [
+        ["measure", "value"],
+        *([printed_name(name), f"{value:.6f}"] for name, value in means.items()),
+    ]
     table = pd.DataFrame({"metric": list(means), "value": list(means.values())})
-    reports.write_table(output, table, lambda: markdown_table(rows, 1), lambda: latex_table(rows, 1))
+    reports.write_table(
+        output, table, lambda: markdown_table(rows, 1), lambda: latex_table(rows, 1)
+    )
     if per_query is not None:
         values = compute(per_query=True).rename_axis("query_id").reset_index()
         reports.write_unrounded("values of queries", per_query, values)
 
 
-def _of_scores(paths: list[Path], columns: ColumnOptions, measures: dict[str, Measure]) -> Callable[..., Any]:
+def _of_scores(
+    paths: list[Path], columns: ColumnOptions, measures: dict[str, Measure]
+) -> Callable[..., Any]:
     """A function that computes measures of scores."""
     _, y, qid = read_documents(paths[0], columns, roles=("qid", "label"))
     scores = read_scores(paths[1], qid)
@@ -106,7 +130,11 @@ def _of_scores(paths: list[Path], columns: ColumnOptions, measures: dict[str, Me
 
 
 def _of_run(
-    qrels: Path, path: Path, measures: dict[str, Measure], settings: dict[str, Any], plot: Path | None
+    qrels: Path,
+    path: Path,
+    measures: dict[str, Measure],
+    settings: dict[str, Any],
+    plot: Path | None,
 ) -> Callable[..., Any]:
     """A function that computes measures of a run; an image of the run is written."""
     judgments, run = boostrank.runs.read_qrels(qrels), boostrank.runs.read_run(path)
@@ -115,29 +143,42 @@ def _of_run(
         ids &= set(run["query_id"])
     typer.echo(f"{len(ids)} queries, {run['query_id'].isin(ids).sum()} documents retrieved")
     named = {run_names([path], [run.attrs["tag"]])[0]: run}
-    reports.write_image(plot, lambda: boostrank.displays.PrecisionRecallDisplay.from_runs(judgments, named, **settings))
+    reports.write_image(
+        plot,
+        lambda: boostrank.displays.PrecisionRecallDisplay.from_runs(judgments, named, **settings),
+    )
     return partial(boostrank.runs.evaluate_run, judgments, run, measures, **settings)
 
 
 def _compare_runs(
-    measures: dict[str, Measure], qrels: Path, paths: list[Path], baseline: str | None, **settings: Any
+    measures: dict[str, Measure],
+    qrels: Path,
+    paths: list[Path],
+    baseline: str | None,
+    **settings: Any,
 ) -> Comparison:
     """Print a comparison of runs."""
     repeated = [path for path in paths if paths.count(path) > 1]
     if repeated:
         raise ValueError(f"--run {repeated[0]} is given twice")
-    judgments, tables = boostrank.runs.read_qrels(qrels), [boostrank.runs.read_run(path) for path in paths]
+    judgments, tables = (
+        boostrank.runs.read_qrels(qrels),
+        [boostrank.runs.read_run(path) for path in paths],
+    )
     names = run_names(paths, [table.attrs["tag"] for table in tables])
     baseline = dict(zip(map(str, paths), names, strict=True)).get(str(baseline), baseline)
     named = dict(zip(names, tables, strict=True))
-    comparison = boostrank.runs.compare_runs(judgments, named, measures, baseline=baseline, **settings)
+    comparison = boostrank.runs.compare_runs(
+        judgments, named, measures, baseline=baseline, **settings
+    )
     typer.echo(f"{comparison.per_query['query'].nunique()} queries, {len(paths)} runs\n")
     reports.show_comparison(comparison)
     return comparison
 
 
 def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
-    """Names of runs: their tags if all have different ones, else their files without ending, else the paths.
+    """Names of runs: their tags if all have different ones, else their files without ending, else
+    the paths.
 
     Examples
     --------
@@ -151,14 +192,20 @@ def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
     return next((names for names in candidates if len(set(names)) == len(paths)), candidates[-1])
 
 
-def _measure_rows(measures: dict[str, Any], values: dict[str, float], changed: Mapping[str, str]) -> list[list[str]]:
+def _measure_rows(
+    measures: dict[str, Any], values: dict[str, float], changed: Mapping[str, str]
+) -> list[list[str]]:
     """Values and settings of measures, a row each, below the head."""
     rows = [["measure", "value", "settings"]]
     for name, measure in measures.items():
-        settings = {field.name: getattr(measure, field.name) for field in dataclasses.fields(measure)}
+        settings = {
+            field.name: getattr(measure, field.name) for field in dataclasses.fields(measure)
+        }
         settings |= {key: value for key, value in changed.items() if key in settings}
         # The cutoff is part of the name. Settings that are off are not shown.
-        off = [key for key, value in settings.items() if key == "k" or value is None or value is False]
+        off = [
+            key for key, value in settings.items() if key == "k" or value is None or value is False
+        ]
         texts = [f"{key} {value}" for key, value in settings.items() if key not in off]
         rows.append([printed_name(name), f"{values[name]:.6f}", ", ".join(texts)])
     return rows

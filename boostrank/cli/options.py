@@ -1,4 +1,6 @@
-"""Options that several commands share, and the objects that their values name: measures and rankers."""
+"""Options that several commands share, and the objects that their values name: measures and
+rankers.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +18,48 @@ from boostrank.metrics.names import base_name
 from boostrank.queries.dcg import NORMALIZATIONS
 
 _IDS, _LABELS = (", ".join(names) for names in USUAL_NAMES.values())
-DataPath = Annotated[Path, Argument(metavar="DATA", help="LETOR file, or table: CSV, TSV (also .gz) or Parquet.")]
-ModelPath = Annotated[Path, Argument(metavar="MODEL", help="Model in its library's own format, as fit writes it.")]
-QidOption = Annotated[str | None, Option(help=f"Column of query ids in a table; by default {_IDS}.")]
-LabelOption = Annotated[str | None, Option(help=f"Column of labels in a table; by default {_LABELS}.")]
-FeaturesOption = Annotated[list[str] | None, Option(help="Features of a table, as in a,b,c; by default all others.")]
-DropOption = Annotated[list[str] | None, Option(help="Columns that are no features, such as ids of documents.")]
-CategoricalOption = Annotated[list[str] | None, Option(help="Features that are categories, as texts must be.")]
-MissingOption = Annotated[list[str] | None, Option(help="Missing values in CSV features, as ?,- (besides NA, null).")]
-GainOption = Annotated[Literal["exp2", "linear"] | None, Option(help="Gain of a label y: 2^y - 1 (default) or y.")]
+DataPath = Annotated[
+    Path, Argument(metavar="DATA", help="LETOR file, or table: CSV, TSV (also .gz) or Parquet.")
+]
+ModelPath = Annotated[
+    Path, Argument(metavar="MODEL", help="Model in its library's own format, as fit writes it.")
+]
+QidOption = Annotated[
+    str | None, Option(help=f"Column of query ids in a table; by default {_IDS}.")
+]
+LabelOption = Annotated[
+    str | None, Option(help=f"Column of labels in a table; by default {_LABELS}.")
+]
+FeaturesOption = Annotated[
+    list[str] | None, Option(help="Features of a table, as in a,b,c; by default all others.")
+]
+DropOption = Annotated[
+    list[str] | None, Option(help="Columns that are no features, such as ids of documents.")
+]
+CategoricalOption = Annotated[
+    list[str] | None, Option(help="Features that are categories, as texts must be.")
+]
+MissingOption = Annotated[
+    list[str] | None, Option(help="Missing values in CSV features, as ?,- (besides NA, null).")
+]
+GainOption = Annotated[
+    Literal["exp2", "linear"] | None, Option(help="Gain of a label y: 2^y - 1 (default) or y.")
+]
 MEASURES_HELP = (
-    "Measures separated by commas, such as ndcg@10,map,mrr; or names of ir_measures and trec_eval with their "
-    "conventions, such as P(rel=2)@5 or official."
+    "Measures separated by commas, such as ndcg@10,map,mrr; or names of ir_measures and trec_eval "
+    "with their conventions, such as P(rel=2)@5 or official."
 )
-EMPTY_HELP = "Value of a query without relevant documents; by default that of the measure, mostly zero."
+EMPTY_HELP = (
+    "Value of a query without relevant documents; by default that of the measure, mostly zero."
+)
 EmptyOption = Annotated[Literal["zero", "one", "skip"] | None, Option(help=EMPTY_HELP)]
-KOption = Annotated[int | None, Option("-k", "--k", help="Cutoff of NDCG in the loss; by default none.", min=1)]
+KOption = Annotated[
+    int | None, Option("-k", "--k", help="Cutoff of NDCG in the loss; by default none.", min=1)
+]
 SeedOption = Annotated[int, Option(help="Seed of all random numbers.", min=0)]
-OutputOption = Annotated[Path | None, Option(help="File for the table: .csv, .tsv, .json (unrounded), .md or .tex.")]
+OutputOption = Annotated[
+    Path | None, Option(help="File for the table: .csv, .tsv, .json (unrounded), .md or .tex.")
+]
 
 
 def require_folder_of(path: Path) -> None:
@@ -56,20 +82,28 @@ def refuse_unused(needed: str, **options: Any) -> None:
 
 
 def parse_measures(
-    option: str, text: str, settings: dict[str, Any], make: Callable[[Any], dict[str, Measure]] = named_measures
+    option: str,
+    text: str,
+    settings: dict[str, Any],
+    make: Callable[[Any], dict[str, Measure]] = named_measures,
 ) -> dict[str, Measure]:
-    """Measures, by name, of an option such as ``--measures "ndcg@10,map"``, with those of the settings that they have.
+    """Measures, by name, of an option such as ``--measures "ndcg@10,map"``, with those of the
+    settings that they have.
 
-    `make` makes measures of their names. Names of ir_measures are kept, since they stand for its conventions. The
-    message of an error names the option.
+    `make` makes measures of their names. Names of ir_measures are kept, since they stand for its
+    conventions. The message of an error names the option.
     """
     measures: dict[str, Measure] = {}
     try:
         for name, measure in make(split_outside_brackets(text)).items():
             is_ours = base_name(name) in MEASURES
             if "gain" in settings and "gain" in vars(measure) and not is_ours:
-                raise ValueError(f"--gain is only for ndcg, dcg and rbp; {name} of ir_measures has its own gain")
-            measure = get_measure(measure, **{key: value for key, value in settings.items() if key in vars(measure)})
+                raise ValueError(
+                    f"--gain is only for ndcg, dcg and rbp; {name} of ir_measures has its own gain"
+                )
+            measure = get_measure(
+                measure, **{key: value for key, value in settings.items() if key in vars(measure)}
+            )
             measures[str(measure) if is_ours else name] = measure
     except (TypeError, ValueError) as error:
         raise ValueError(f"{option}: {error}") from error
@@ -87,8 +121,11 @@ def split_outside_brackets(text: str) -> list[str]:
     return [name.strip() for name in re.split(r",(?![^()]*(?:\([^()]*\)[^()]*)*\))", text)]
 
 
-def make_rankers(objectives: str, backend: str, leaves: int | None, **settings: Any) -> dict[str, Any]:
-    """Unfitted rankers by name such as "lightgbm softmax": each objective on each backend that can train it.
+def make_rankers(
+    objectives: str, backend: str, leaves: int | None, **settings: Any
+) -> dict[str, Any]:
+    """Unfitted rankers by name such as "lightgbm softmax": each objective on each backend that can
+    train it.
 
     Parameters
     ----------
@@ -96,7 +133,8 @@ def make_rankers(objectives: str, backend: str, leaves: int | None, **settings: 
         Separated by commas, each as OBJECTIVE or SURROGATE/NORMALIZE.
     backend : {"lightgbm", "xgboost", "both"}
     leaves : int or None
-        Maximum number of leaves of a tree, which the backends call by different names; None means their defaults.
+        Maximum number of leaves of a tree, which the backends call by different names; None means
+        their defaults.
     **settings
         Parameters that rankers of both backends have.
 
@@ -119,7 +157,9 @@ def make_rankers(objectives: str, backend: str, leaves: int | None, **settings: 
         of_lightgbm = of_xgboost = {}
     for name in split_outside_brackets(objectives):
         objective, _, normalize = name.partition("/")
-        known = SURROGATES if normalize else [*loss_names(), *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES]
+        known = (
+            SURROGATES if normalize else [*loss_names(), *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES]
+        )
         check_choice("objective", objective, known)
         check_choice(f"NORMALIZE of {name!r}", normalize or "dcg", NORMALIZATIONS)
         parameters: dict[str, Any] = {**settings, "normalize": normalize} if normalize else settings

@@ -1,4 +1,6 @@
-"""Tables and paragraphs that commands print, and files that they write besides models and scores."""
+"""Tables and paragraphs that commands print, and files that they write besides models and
+scores.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ from boostrank.inputs.files import write_atomically
 # Endings of files of tables and images, and of the files of each option.
 VALUES, IMAGES = (".csv", ".tsv"), (".png", ".svg", ".pdf", ".jpg", ".eps", ".webp")
 TABLES = (*VALUES, ".json", ".md", ".tex")
-ENDINGS = {"output": TABLES, "per_query": VALUES, "html": (".html",), "plot": IMAGES, "plot_queries": IMAGES}
+ENDINGS = {
+    "output": TABLES,
+    "per_query": VALUES,
+    "html": (".html",),
+    "plot": IMAGES,
+    "plot_queries": IMAGES,
+}
 
 # Longer lines are hard to read.
 MAX_TEXT_WIDTH = 80
@@ -40,37 +48,57 @@ def counted(count: int, name: str, plural: str | None = None) -> str:
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Print the tables of a comparison, and what their columns mean, in lines of at most 80 characters."""
+    """Print the tables of a comparison, and what their columns mean, in lines of at most 80
+    characters.
+    """
     test, units = comparison.test
     meaning = (
         f"diff: to the baseline. p (Holm): {test} over {units}, adjusted by Holm's method; "
         f"significant below 0.05. w/t/l: {units} won, tied, lost."
     )
     times = comparison.kind == "ranker"
-    meaning += " rounds: mean number. time: of a training, as a multiple of the baseline's." if times else ""
+    meaning += (
+        " rounds: mean number. time: of a training, as a multiple of the baseline's."
+        if times
+        else ""
+    )
     width = min(shutil.get_terminal_size().columns, MAX_TEXT_WIDTH)
     typer.echo(f"{comparison.to_text(times=times)}\n\n{textwrap.fill(meaning, width)}")
 
 
 def check_files(**paths: Path | None) -> None:
-    """Raise an error if the file of an option cannot be written: before the data are read, not after it."""
+    """Raise an error if the file of an option cannot be written: before the data are read, not
+    after it.
+    """
     for name, path in paths.items():
         if path is not None:
             require_folder_of(path)
             if path.suffix not in ENDINGS[name]:
-                refuse(f"--{name.replace('_', '-')}", str(path), f"a file that ends in {', '.join(ENDINGS[name])}")
+                refuse(
+                    f"--{name.replace('_', '-')}",
+                    str(path),
+                    f"a file that ends in {', '.join(ENDINGS[name])}",
+                )
             if ENDINGS[name] == IMAGES or name == "html":
                 import_pyplot()
 
 
-def write_table(path: Path | None, table: pd.DataFrame, markdown: Callable[[], str], latex: Callable[[], str]) -> None:
-    """Write a table, if there is a path, by the ending of its name; Markdown and LaTeX are texts of rounded numbers."""
+def write_table(
+    path: Path | None, table: pd.DataFrame, markdown: Callable[[], str], latex: Callable[[], str]
+) -> None:
+    """Write a table, if there is a path, by the ending of its name; Markdown and LaTeX are texts of
+    rounded numbers.
+    """
     texts = {".md": markdown, ".tex": latex}
     if path is not None and path.suffix in texts:
         text = texts[path.suffix]()
         _write("table", path, lambda name: Path(name).write_text(text, encoding="utf-8"))
     elif path is not None and path.suffix == ".json":
-        _write("table", path, lambda name: table.to_json(name, orient="records", indent=1, double_precision=15))
+        _write(
+            "table",
+            path,
+            lambda name: table.to_json(name, orient="records", indent=1, double_precision=15),
+        )
     else:
         write_unrounded("table", path, table)
 
@@ -91,9 +119,16 @@ def write_image(path: Path | None, draw: Callable[[], Any]) -> None:
     _write("plot", path, write)
 
 
-def write_comparison(comparison: Comparison, measure: str, layout: str, files: Mapping[str, Path | None]) -> None:
-    """Write the table of a comparison, the values of queries, images of differences in a measure, and a report."""
-    to_markdown, to_latex = partial(comparison.to_markdown, layout), partial(comparison.to_latex, layout)
+def write_comparison(
+    comparison: Comparison, measure: str, layout: str, files: Mapping[str, Path | None]
+) -> None:
+    """Write the table of a comparison, the values of queries, images of differences in a measure,
+    and a report.
+    """
+    to_markdown, to_latex = (
+        partial(comparison.to_markdown, layout),
+        partial(comparison.to_latex, layout),
+    )
     write_table(files["output"], comparison.table, to_markdown, to_latex)
     write_unrounded("values of queries", files.get("per_query"), comparison.per_query)
     write_image(files["plot"], lambda: comparison.plot(measure))

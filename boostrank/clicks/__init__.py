@@ -1,4 +1,6 @@
-"""Learning from clicks: click logs, click models, simulated clicks, propensities, relevance and gains from clicks."""
+"""Learning from clicks: click logs, click models, simulated clicks, propensities, relevance and
+gains from clicks.
+"""
 
 import lazy_loader
 

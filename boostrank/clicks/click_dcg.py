@@ -1,9 +1,10 @@
-"""DCG of new scores, estimated from clicks on result lists of other scores: with an interval, and as a measure.
+"""DCG of new scores, estimated from clicks on result lists of other scores: with an interval, and
+as a measure.
 
-The estimate is ``sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i`` with the estimates of relevance, the
-discounts ``d_i`` at the ranks by the new scores, and weights ``v_q`` of the queries: DCG, divided by the number of
-relevant documents. The page "Evaluation by clicks" of the guide (examples/guide/theory/click_evaluation.md) has its
-properties, and the standard errors.
+The estimate is ``sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i`` with the estimates
+of relevance, the discounts ``d_i`` at the ranks by the new scores, and weights ``v_q`` of the
+queries: DCG, divided by the number of relevant documents. The page "Evaluation by clicks" of the
+guide (examples/guide/theory/click_evaluation.md) has its properties, and the standard errors.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
 
 SUPPORT_ADVICE = (
-    "Its rank counts: pass not_shown='irrelevant' to count such documents as not relevant, or a smaller cutoff, or "
-    "leave them out (log[log.shown] and scores[log.shown])"
+    "Its rank counts: pass not_shown='irrelevant' to count such documents as not relevant, or a "
+    "smaller cutoff, or leave them out (log[log.shown] and scores[log.shown])"
 )
 
 
@@ -43,8 +44,8 @@ class CounterfactualEstimate(NamedTuple):
     n_queries : int
         Number of queries with impressions, which are the independent units of the interval.
     n_without_support : int
-        Number of documents at ranks that count that were never shown, and counted as not relevant; of a difference, of
-        those that both rankings do not have at the same rank.
+        Number of documents at ranks that count that were never shown, and counted as not relevant;
+        of a difference, of those that both rankings do not have at the same rank.
 
     Examples
     --------
@@ -76,34 +77,37 @@ def evaluate(
     level: float = 0.95,
     **settings: Any,
 ) -> CounterfactualEstimate:
-    """Estimate DCG of the ranking by new scores from clicks, with a confidence interval for other queries.
+    """Estimate DCG of the ranking by new scores from clicks, with a confidence interval for other
+    queries.
 
-    Relevance is binary with gain 1. The estimate is divided by the estimated number of relevant documents, which gives
-    the mean discount of a relevant document, in [0, 1] apart from errors of estimates. Times
-    ``labels.document_weights @ labels.relevance`` of ClickLabels it is the expected DCG of a session. The page
-    "Evaluation by clicks" of the guide has the formulas.
+    Relevance is binary with gain 1. The estimate is divided by the estimated number of relevant
+    documents, which gives the mean discount of a relevant document, in [0, 1] apart from errors of
+    estimates. Times ``labels.document_weights @ labels.relevance`` of ClickLabels it is the
+    expected DCG of a session. The page "Evaluation by clicks" of the guide has the formulas.
 
     Parameters
     ----------
     log : ClickLog or ClickLabels
-        It should not be the log from which the scores were learned: estimates follow the noise of their own clicks. In
-        a simulation, a ranker had .664 on the log of its training, and .610 on fresh clicks. ``score`` of rankers warns
-        of it, and this function cannot know. With ClickLabels, their click model and their settings are used.
+        It should not be the log from which the scores were learned: estimates follow the noise of
+        their own clicks. In a simulation, a ranker had .664 on the log of its training, and .610 on
+        fresh clicks. ``score`` of rankers warns of it, and this function cannot know. With
+        ClickLabels, their click model and their settings are used.
     scores : array-like, shape (n_documents,)
         Score of each row of `X`. Among equal scores, discounts are averaged.
     model : str, ClickModel, or array-like of propensities
-        As in :func:`boostrank.clicks.get_click_model`. Left out with ClickLabels. The interval does not include the
-        errors of estimated propensities.
+        As in :func:`boostrank.clicks.get_click_model`. Left out with ClickLabels. The interval does
+        not include the errors of estimated propensities.
     baseline : array-like, shape (n_documents,), optional
-        Scores of another ranker. Then the result is the estimate for `scores` minus that for `baseline`, with the
-        interval of this difference: one of the rankers is better if the interval does not contain 0.
+        Scores of another ranker. Then the result is the estimate for `scores` minus that for
+        `baseline`, with the interval of this difference: one of the rankers is better if the
+        interval does not contain 0.
     k, discount
         As in :class:`boostrank.DCG`; the default is the cutoff 10.
     level : float in (0, 1), default 0.95
     **settings
-        `clip`, `not_shown` and `average` of :class:`ClickLabels`; for ClickLabels, in place of theirs. Documents at
-        ranks that count that were never shown are an error that names one of them, unless `not_shown` is
-        ``"irrelevant"``.
+        `clip`, `not_shown` and `average` of :class:`ClickLabels`; for ClickLabels, in place of
+        theirs. Documents at ranks that count that were never shown are an error that names one of
+        them, unless `not_shown` is ``"irrelevant"``.
 
     Returns
     -------
@@ -112,14 +116,15 @@ def evaluate(
     Raises
     ------
     ValueError
-        If a document that counts has no support and `not_shown` is ``"error"``, if no click has a weight, if there are
-        fewer than two queries with impressions, or if an argument is invalid.
+        If a document that counts has no support and `not_shown` is ``"error"``, if no click has a
+        weight, if there are fewer than two queries with impressions, or if an argument is invalid.
 
     References
     ----------
-    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017. Agarwal, Takatsu,
-    Zaitsev and Joachims, "A general framework for counterfactual learning-to-rank", SIGIR 2019. Swaminathan and
-    Joachims, "The self-normalized estimator for counterfactual learning", NeurIPS 2015.
+    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017.
+    Agarwal, Takatsu, Zaitsev and Joachims, "A general framework for counterfactual
+    learning-to-rank", SIGIR 2019. Swaminathan and Joachims, "The self-normalized estimator for
+    counterfactual learning", NeurIPS 2015.
 
     Examples
     --------
@@ -140,7 +145,10 @@ def evaluate(
     if baseline is not None:
         rankings.append(finite_numbers(baseline, "baseline", log=len(labels)))
     queries = labels.queries
-    of_rankings = [queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries)) for values in rankings]
+    of_rankings = [
+        queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries))
+        for values in rankings
+    ]
     discounts = of_rankings[0] if baseline is None else of_rankings[0] - of_rankings[1]
     without = ~labels.estimates.shown & (labels.document_weights > 0.0) & (discounts != 0.0)
     require_support(labels.log, without & labels.lacks_support, SUPPORT_ADVICE)
@@ -149,17 +157,22 @@ def evaluate(
     divisor = float(denominators.sum())
     _require_relevant("DCG", labels, divisor)
     value = float(numerators.sum()) / divisor
-    residuals = queries.sum(queries.group(numerators)) - value * queries.sum(queries.group(denominators))
+    residuals = queries.sum(queries.group(numerators)) - value * queries.sum(
+        queries.group(denominators)
+    )
     residuals = residuals[labels.query_weights > 0] / divisor
     n = len(residuals)
     if n < 2:
         raise ValueError(f"an interval needs at least two queries with impressions; got {n}")
     import scipy
 
-    # The squares of the residuals are too small by the factor 1 - 1/n, because they have the mean 0.
+    # The squares of the residuals are too small by the factor 1 - 1/n, because they have the mean
+    # 0.
     error = float(np.sqrt(((residuals * np.sqrt(n / (n - 1.0))) ** 2).sum()))
     margin = float(scipy.special.stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
-    return CounterfactualEstimate(value, value - margin, value + margin, error, n, int(np.count_nonzero(without)))
+    return CounterfactualEstimate(
+        value, value - margin, value + margin, error, n, int(np.count_nonzero(without))
+    )
 
 
 def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats:
@@ -172,26 +185,32 @@ def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats
 
 
 def _require_relevant(measure: object, labels: ClickLabels, total: float) -> None:
-    """Raise ValueError if the estimated number of relevant documents, which divides, is not positive."""
+    """Raise ValueError if the estimated number of relevant documents, which divides, is not
+    positive.
+    """
     if not total > 0.0:
-        number = f"the estimated number of relevant documents is {total:g}. Use a log with more clicks"
+        number = (
+            f"the estimated number of relevant documents is {total:g}. Use a log with more clicks"
+        )
         raise ValueError(f"{measure} is not defined for {labels!r}: {number}")
 
 
 @dataclass(frozen=True, repr=False)
 class ClickDCG(Measure):
-    """The self-normalized counterfactual estimate of DCG@k as a measure of :class:`boostrank.ClickLabels`.
+    """The self-normalized counterfactual estimate of DCG@k as a measure of
+    :class:`boostrank.ClickLabels`.
 
     It is the value of :func:`evaluate`: the estimated mean discount of a relevant document,
 
         sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i,
 
-    where ``d_i`` is the discount of document ``i`` at its rank by the scores, averaged over ties, and ``v_q`` the
-    weight of the query. :func:`boostrank.get_measure` makes it from names such as "click-dcg@10". The ClickLabels
-    decide on the estimates, on the weights, and on documents that were never shown. `sample_weight` multiplies
-    ``v_q``. With `per_query`, the values are the terms of queries in this ratio, scaled so that their mean, with
-    `sample_weight` as weights, is the measure; a query without impressions has the value 0. `qid` may be left out, and
-    must otherwise be equal to the query ids of the clicks.
+    where ``d_i`` is the discount of document ``i`` at its rank by the scores, averaged over ties,
+    and ``v_q`` the weight of the query. :func:`boostrank.get_measure` makes it from names such as
+    "click-dcg@10". The ClickLabels decide on the estimates, on the weights, and on documents that
+    were never shown. `sample_weight` multiplies ``v_q``. With `per_query`, the values are the terms
+    of queries in this ratio, scaled so that their mean, with `sample_weight` as weights, is the
+    measure; a query without impressions has the value 0. `qid` may be left out, and must otherwise
+    be equal to the query ids of the clicks.
 
     Parameters
     ----------
@@ -201,9 +220,9 @@ class ClickDCG(Measure):
     Raises
     ------
     ValueError
-        If a setting is invalid. When it is computed: if the labels are no ClickLabels, if a document at a rank that
-        counts was never shown and `not_shown` of the labels is ``"error"``, or if the estimated number of relevant
-        documents is not positive.
+        If a setting is invalid. When it is computed: if the labels are no ClickLabels, if a
+        document at a rank that counts was never shown and `not_shown` of the labels is ``"error"``,
+        or if the estimated number of relevant documents is not positive.
 
     Examples
     --------
@@ -223,13 +242,17 @@ class ClickDCG(Measure):
     def __post_init__(self) -> None:
         DCG(self.k, discount=self.discount)
 
-    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
+    def _compute(
+        self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool
+    ) -> Any:
         labels = self.checked(y_true)
         if qid is not None:
             labels.check_qid(qid)
         scores = check_scores(y_score, "y_score")
         check_lengths(y_true=len(labels), y_score=len(scores))
-        bound = _BoundClickDCG(self, labels, query_weights(sample_weight, labels.queries, grouped=False))
+        bound = _BoundClickDCG(
+            self, labels, query_weights(sample_weight, labels.queries, grouped=False)
+        )
         grouped = labels.queries.group(scores)
         return bound.per_query(grouped) if per_query else bound.mean(grouped)
 
@@ -254,7 +277,11 @@ class _BoundClickDCG(BoundMeasure):
 
     def __init__(self, measure: ClickDCG, labels: ClickLabels, weights: Floats) -> None:
         super().__init__(measure, labels.queries)
-        self._dcg, self._log, self._weights = DCG(measure.k, discount=measure.discount), labels.log, weights
+        self._dcg, self._log, self._weights = (
+            DCG(measure.k, discount=measure.discount),
+            labels.log,
+            weights,
+        )
         queries, relevance = labels.queries, labels.queries.group(labels.relevance)
         terms = weights * labels.query_weights
         self._total = float(terms @ queries.sum(relevance))
@@ -263,17 +290,23 @@ class _BoundClickDCG(BoundMeasure):
         self._without_support = queries.group(labels.lacks_support) & queries.repeat(terms > 0.0)
 
     def _terms(self, scores: NDArray[Any]) -> Floats:
-        """The terms of each query, whose sum divided by the total is the measure, shape (n_queries,)."""
+        """The terms of each query, whose sum divided by the total is the measure, shape
+        (n_queries,).
+        """
         values = np.asarray(scores, dtype=np.float64)
         if self._without_support.any():
             # A document at a rank that counts may never have been shown.
-            without = self._without_support & (discounts_of_documents(self._dcg, values, self.queries) > 0.0)
+            without = self._without_support & (
+                discounts_of_documents(self._dcg, values, self.queries) > 0.0
+            )
             require_support(self._log, self.queries.ungroup(without), SUPPORT_ADVICE)
         return self._dcg.of_ranking(self._gains, values, self.queries)
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
         terms, weights = self._terms(scores) / self._total, self._weights
-        return np.divide(terms * weights.sum(), weights, out=np.zeros_like(terms), where=weights > 0.0)
+        return np.divide(
+            terms * weights.sum(), weights, out=np.zeros_like(terms), where=weights > 0.0
+        )
 
     def mean(self, scores: NDArray[Any]) -> float:
         return float(self._terms(scores).sum() / self._total)

@@ -1,12 +1,14 @@
 """Diagnosis of a click log: what it can tell, and which estimator of its click model to use.
 
-**Below a click.** In the position-based model, whether a document is clicked at a position does not depend on the
-clicks above it. Users who stop after a click make it less likely. The ratio compares the click rates of the same
-document at the same position in sessions with a click above and without one. It is Mantel and Haenszel's ratio over
-documents and positions, with the standard error of counts with Poisson distributions. If sessions end with the
-probability `satisfaction` after a click, and few have two clicks above, it is about ``1 - satisfaction``.
+**Below a click.** In the position-based model, whether a document is clicked at a position does not
+depend on the clicks above it. Users who stop after a click make it less likely. The ratio compares
+the click rates of the same document at the same position in sessions with a click above and without
+one. It is Mantel and Haenszel's ratio over documents and positions, with the standard error of
+counts with Poisson distributions. If sessions end with the probability `satisfaction` after a
+click, and few have two clicks above, it is about ``1 - satisfaction``.
 
-Nothing here finds trust bias (:class:`boostrank.clicks.TrustBias`), whose numbers must come from an experiment.
+Nothing here finds trust bias (:class:`boostrank.clicks.TrustBias`), whose numbers must come from an
+experiment.
 """
 
 from __future__ import annotations
@@ -18,22 +20,30 @@ import numpy as np
 import pandas as pd
 
 from boostrank.clicks.log import ClickLog, check_log
-from boostrank.clicks.propensities import MAX_ENDING_WITH_CLICK, MIN_SESSIONS, ending_with_click, harvest_propensities
+from boostrank.clicks.propensities import (
+    MAX_ENDING_WITH_CLICK,
+    MIN_SESSIONS,
+    ending_with_click,
+    harvest_propensities,
+)
 from boostrank.tables import text_lines
 
-# A ratio below the first number that chance does not explain, by the second number of standard errors, is a finding.
+# A ratio below the first number that chance does not explain, by the second number of standard
+# errors, is a finding.
 MAX_RATIO, MIN_ERRORS = 0.8, 4.0
 
 
 class ClickDiagnosis(NamedTuple):
-    """The result of :func:`diagnose`: checks of a click log, and the estimator to use; printing it shows them.
+    """The result of :func:`diagnose`: checks of a click log, and the estimator to use; printing it
+    shows them.
 
     Attributes
     ----------
     table : DataFrame
         A line for each check: check, value, verdict ("good", "bad" or "not known") and meaning.
     estimator : str
-        Python text that makes the click model, such as "harvest_propensities(log)"; "" if the log is not usable.
+        Python text that makes the click model, such as "harvest_propensities(log)"; "" if the log
+        is not usable.
     reason : str
     """
 
@@ -42,7 +52,10 @@ class ClickDiagnosis(NamedTuple):
     reason: str
 
     def __repr__(self) -> str:
-        rows = [[check, verdict, f"{value:.3f}", meaning] for check, value, verdict, meaning in self.table.to_numpy()]
+        rows = [
+            [check, verdict, f"{value:.3f}", meaning]
+            for check, value, verdict, meaning in self.table.to_numpy()
+        ]
         lines = text_lines([["check", "verdict", "value", ""], *rows], 2, last_is_text=True)
         use = f"Use {self.estimator}: " if self.estimator else ""
         return "\n".join([*lines, "", f"{use}{self.reason}"])
@@ -92,25 +105,52 @@ def diagnose(log: ClickLog) -> ClickDiagnosis:
         except ValueError as error:
             refusal = str(error)
     below = _ratio_below_clicks(log)
-    compared = 0.0 if propensities is None else 1.0 - len(propensities.not_estimated) / propensities.n_positions
+    compared = (
+        0.0
+        if propensities is None
+        else 1.0 - len(propensities.not_estimated) / propensities.n_positions
+    )
     clicked = log.n_clicks / log.n_impressions
     rows = [
-        ("impressions that were clicked", clicked, clicked < 1.0, "1: impressions without a click are missing"),
-        ("sessions with a click that end with it", ending, ending <= MAX_ENDING_WITH_CLICK, "1: lists are cut there"),
-        ("positions compared with position 1", compared, compared > 0.0, "by documents shown at several positions"),
+        (
+            "impressions that were clicked",
+            clicked,
+            clicked < 1.0,
+            "1: impressions without a click are missing",
+        ),
+        (
+            "sessions with a click that end with it",
+            ending,
+            ending <= MAX_ENDING_WITH_CLICK,
+            "1: lists are cut there",
+        ),
+        (
+            "positions compared with position 1",
+            compared,
+            compared > 0.0,
+            "by documents shown at several positions",
+        ),
         ("clicks below a click, ratio", *below, "below 1: users stop after a click"),
     ]
     table = pd.DataFrame(rows, columns=["check", "value", "verdict", "meaning"])
-    table["verdict"] = np.where(table["value"].isna(), "not known", np.where(table["verdict"], "good", "bad"))
+    table["verdict"] = np.where(
+        table["value"].isna(), "not known", np.where(table["verdict"], "good", "bad")
+    )
     verdicts = table["verdict"].tolist()
     reason = "documents were shown at several positions for the same query"
     if "bad" in verdicts[:2]:
-        estimator, reason = "", "documents that were shown are missing in the log: log all of them, with 0 clicks"
+        estimator, reason = (
+            "",
+            "documents that were shown are missing in the log: log all of them, with 0 clicks",
+        )
     elif verdicts[3] == "bad":
         estimator = f"Cascade(satisfaction={1.0 - below[0]:.2f})"
         reason = "clicks are rarer below a click than without one above"
     elif propensities is None:
-        estimator, reason = "1.0", f"the effect of positions is not known: swap documents at random ({refusal})"
+        estimator, reason = (
+            "1.0",
+            f"the effect of positions is not known: swap documents at random ({refusal})",
+        )
     else:
         rest = f".extended({propensities.n_positions})" * bool(propensities.not_estimated)
         estimator = f"harvest_propensities(log){rest}"
@@ -118,7 +158,9 @@ def diagnose(log: ClickLog) -> ClickDiagnosis:
 
 
 def _ratio_below_clicks(log: ClickLog) -> tuple[float, bool]:
-    """Mantel and Haenszel's ratio of click rates below a click, and whether it is good; NaN if it is not known."""
+    """Mantel and Haenszel's ratio of click rates below a click, and whether it is good; NaN if it
+    is not known.
+    """
     if log.sessions is None:
         return np.nan, True
     below = log.sessions.sum_before(log.clicks) > 0
@@ -130,5 +172,8 @@ def _ratio_below_clicks(log: ClickLog) -> tuple[float, bool]:
     if not first + second > 0.0:
         return np.nan, True
     # Half a click more on both sides, as documents may have none below a click.
-    ratio, error = (first + 0.5) / (second + 0.5), np.sqrt(1.0 / (first + 0.5) + 1.0 / (second + 0.5))
+    ratio, error = (
+        (first + 0.5) / (second + 0.5),
+        np.sqrt(1.0 / (first + 0.5) + 1.0 / (second + 0.5)),
+    )
     return ratio, bool(ratio > MAX_RATIO or np.log(ratio) > -MIN_ERRORS * error)

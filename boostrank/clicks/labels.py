@@ -1,4 +1,6 @@
-"""Clicks as labels: a click log with all that is needed to make targets of surrogates, and to evaluate rankers."""
+"""Clicks as labels: a click log with all that is needed to make targets of surrogates, and to
+evaluate rankers.
+"""
 
 from __future__ import annotations
 
@@ -26,72 +28,79 @@ from boostrank.queries.weights import check_weights
 class ClickLabels(RowsOfQueries, Labels):
     """A click log with its click model, in place of the labels `y`.
 
-    Rankers, cross-validation, grid search, validation sets and scorers take it where they take labels. It belongs to
-    all rows of a data set, and has their query ids, so that `qid` may be left out. Indexing it by rows keeps the log of
-    these rows.
+    Rankers, cross-validation, grid search, validation sets and scorers take it where they take
+    labels. It belongs to all rows of a data set, and has their query ids, so that `qid` may be left
+    out. Indexing it by rows keeps the log of these rows.
 
-    **Training.** The targets of the surrogate are :meth:`targets`. The gradient of a surrogate is affine in them, so
-    that the loss of a query at the mean of the targets of its sessions is, apart from a constant, the mean of the
-    losses of these sessions. With ``average="sessions"``, each query has its number of sessions as weight: then the
-    training minimizes the sum of the losses of all sessions. A query without impressions has the weight 0, and no
-    gradient. `sample_weight` multiplies these weights. The gain of the ranker does not matter, because relevance is
-    binary here, and its parameter `normalize` must keep its default. Objectives of the boosting libraries and losses of
-    preferences need other labels.
+    **Training.** The targets of the surrogate are :meth:`targets`. The gradient of a surrogate is
+    affine in them, so that the loss of a query at the mean of the targets of its sessions is, apart
+    from a constant, the mean of the losses of these sessions. With ``average="sessions"``, each
+    query has its number of sessions as weight: then the training minimizes the sum of the losses of
+    all sessions. A query without impressions has the weight 0, and no gradient. `sample_weight`
+    multiplies these weights. The gain of the ranker does not matter, because relevance is binary
+    here, and its parameter `normalize` must keep its default. Objectives of the boosting libraries
+    and losses of preferences need other labels.
 
-    **Evaluation.** Early stopping, ``ranker.score`` and cross-validation use :class:`boostrank.clicks.ClickDCG`, the
-    self-normalized estimate of DCG that :func:`boostrank.clicks.evaluate` computes, with the settings of this object.
+    **Evaluation.** Early stopping, ``ranker.score`` and cross-validation use
+    :class:`boostrank.clicks.ClickDCG`, the self-normalized estimate of DCG that
+    :func:`boostrank.clicks.evaluate` computes, with the settings of this object.
 
     Parameters
     ----------
     log : ClickLog
         Of all rows of `X`.
     model : str, ClickModel, or array-like of propensities
-        As in :func:`boostrank.clicks.get_click_model`. The propensity 1.0 of all positions makes naive labels: how
-        often a document was clicked when it was shown.
+        As in :func:`boostrank.clicks.get_click_model`. The propensity 1.0 of all positions makes
+        naive labels: how often a document was clicked when it was shown.
     normalize : {"independent", "none"}, default "independent"
-        The kind of targets: for NDCG with independent relevances, or for DCG. ``"none"``: the estimated probability of
-        relevance. ``"independent"``: its expected normalized gain, if relevances are independent. The page "Targets
-        from clicks" of the guide has the definitions and proofs, and says which one to use.
+        The kind of targets: for NDCG with independent relevances, or for DCG. ``"none"``: the
+        estimated probability of relevance. ``"independent"``: its expected normalized gain, if
+        relevances are independent. The page "Targets from clicks" of the guide has the definitions
+        and proofs, and says which one to use.
     clip : float in [0, 1), default 0
         Smallest number that divides clicks.
     not_shown : {"error", "irrelevant", "predict"}, default "error"
-        What to do with rows that were never shown, of queries that have impressions: raise an error that names one of
-        them; count them as not relevant; or, with ``"predict"``, train on the relevance that `shrink` predicts for
-        them, and count them as not relevant in evaluations only. In an evaluation, only documents at ranks that count
-        matter. ``"predict"`` was best in our benchmark: a ranker that was trained on the best ten documents of each
-        query does not know the others, and to count those as not relevant is wrong after a weak ranker. To leave them
-        out, take the rows ``log.shown`` of `X` and of the log.
+        What to do with rows that were never shown, of queries that have impressions: raise an error
+        that names one of them; count them as not relevant; or, with ``"predict"``, train on the
+        relevance that `shrink` predicts for them, and count them as not relevant in evaluations
+        only. In an evaluation, only documents at ranks that count matter. ``"predict"`` was best in
+        our benchmark: a ranker that was trained on the best ten documents of each query does not
+        know the others, and to count those as not relevant is wrong after a weak ranker. To leave
+        them out, take the rows ``log.shown`` of `X` and of the log.
     average : {"sessions", "queries"}, default "sessions"
-        Whether queries have weights in proportion to their number of sessions, or equal weights, in the training and in
-        evaluations. In a log of counts, the number of sessions of a query is the largest number of impressions of a
-        position.
+        Whether queries have weights in proportion to their number of sessions, or equal weights, in
+        the training and in evaluations. In a log of counts, the number of sessions of a query is
+        the largest number of impressions of a position.
     shrink : None, "auto", or array-like, shape (n_documents,), default None
-        Whether the estimates of relevance are shrunk towards a prediction, in the training only. Documents with few
-        clicks are then judged by their features and by the positions where they were shown, and those with many clicks
-        by the clicks (the guide's page "Relevance from clicks"). None: no shrinkage, so that they have no bias, but
-        ``"auto"`` with ``not_shown="predict"``. ``"auto"``: rankers make the prediction when they are trained, from the
-        clicks on other queries. An array has the predicted probability of relevance of each row in (0, 1), which must
-        not come from the clicks on its own query, such as that of ``sklearn.model_selection.cross_val_predict`` with
-        the queries as groups.
+        Whether the estimates of relevance are shrunk towards a prediction, in the training only.
+        Documents with few clicks are then judged by their features and by the positions where they
+        were shown, and those with many clicks by the clicks (the guide's page "Relevance from
+        clicks"). None: no shrinkage, so that they have no bias, but ``"auto"`` with
+        ``not_shown="predict"``. ``"auto"``: rankers make the prediction when they are trained, from
+        the clicks on other queries. An array has the predicted probability of relevance of each row
+        in (0, 1), which must not come from the clicks on its own query, such as that of
+        ``sklearn.model_selection.cross_val_predict`` with the queries as groups.
 
     Raises
     ------
     ValueError
-        If an argument is invalid, if the model has no propensity for a position of the log, or if a propensity is not
-        in (0, 1]. Rows without support are found by :meth:`targets`, so by ``fit``.
+        If an argument is invalid, if the model has no propensity for a position of the log, or if a
+        propensity is not in (0, 1]. Rows without support are found by :meth:`targets`, so by
+        ``fit``.
 
     References
     ----------
-    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017, divide clicks by
-    propensities; Agarwal, Takatsu, Zaitsev and Joachims, "A general framework for counterfactual learning-to-rank",
-    SIGIR 2019, for DCG. Oosterhuis and de Rijke, "Policy-aware unbiased learning to rank for top-k rankings", SIGIR
-    2020, on documents that a log does not show; Oosterhuis, "Doubly robust estimation for correcting position bias in
-    click feedback for unbiased learning to rank", ACM TOIS 2023. Other ways learn propensities and the ranker together:
-    Ai et al., "Unbiased learning to rank with unbiased propensity estimation", SIGIR 2018; Hu et al., "Unbiased
-    LambdaMART", WWW 2019, which LightGBM's `position` and XGBoost's `lambdarank_unbiased` follow; Yan et al.,
-    "Revisiting two-tower models for unbiased learning to rank", SIGIR 2022. Or they let examination depend on what else
-    is shown: Chen et al., "Adapting interactional observation embedding for counterfactual learning to rank", SIGIR
-    2021.
+    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017,
+    divide clicks by propensities; Agarwal, Takatsu, Zaitsev and Joachims, "A general framework for
+    counterfactual learning-to-rank", SIGIR 2019, for DCG. Oosterhuis and de Rijke, "Policy-aware
+    unbiased learning to rank for top-k rankings", SIGIR 2020, on documents that a log does not
+    show; Oosterhuis, "Doubly robust estimation for correcting position bias in click feedback for
+    unbiased learning to rank", ACM TOIS 2023. Other ways learn propensities and the ranker
+    together: Ai et al., "Unbiased learning to rank with unbiased propensity estimation", SIGIR
+    2018; Hu et al., "Unbiased LambdaMART", WWW 2019, which LightGBM's `position` and XGBoost's
+    `lambdarank_unbiased` follow; Yan et al., "Revisiting two-tower models for unbiased learning to
+    rank", SIGIR 2022. Or they let examination depend on what else is shown: Chen et al., "Adapting
+    interactional observation embedding for counterfactual learning to rank", SIGIR 2021.
 
     Examples
     --------
@@ -124,7 +133,10 @@ class ClickLabels(RowsOfQueries, Labels):
         if not (self.shrink is None or (isinstance(self.shrink, str) and self.shrink == "auto")):
             prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
             fault = "not a predicted probability of relevance in (0, 1)"
-            refuse_first((prior <= 0.0) | (prior >= 1.0), lambda row: f"shrink[{row}] is {prior[row]:g}, {fault}")
+            refuse_first(
+                (prior <= 0.0) | (prior >= 1.0),
+                lambda row: f"shrink[{row}] is {prior[row]:g}, {fault}",
+            )
             object.__setattr__(self, "shrink", prior)
         if self.not_shown == "predict" and self.shrink is None:
             object.__setattr__(self, "shrink", "auto")
@@ -137,10 +149,14 @@ class ClickLabels(RowsOfQueries, Labels):
         return self.log.queries
 
     def __repr__(self) -> str:
-        settings = {field.name: (getattr(self, field.name), field.default) for field in fields(self)[2:]}
+        settings = {
+            field.name: (getattr(self, field.name), field.default) for field in fields(self)[2:]
+        }
         if self._has_prior:
             settings["shrink"] = ("array", None)
-        changed = [f", {name}={value!r}" for name, (value, default) in settings.items() if value != default]
+        changed = [
+            f", {name}={value!r}" for name, (value, default) in settings.items() if value != default
+        ]
         return f"ClickLabels({self.log!r}, {self.model!r}{''.join(changed)})"
 
     def __getitem__(self, rows: Any) -> ClickLabels:
@@ -150,8 +166,9 @@ class ClickLabels(RowsOfQueries, Labels):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise ValueError(
-            "relevance labels are needed, one number for each document, but got ClickLabels: clicks are evaluated by "
-            "the measure 'click-dcg@10' or by boostrank.clicks.evaluate, and targets() are numbers"
+            "relevance labels are needed, one number for each document, but got ClickLabels: "
+            "clicks are evaluated by the measure 'click-dcg@10' or by boostrank.clicks.evaluate, "
+            "and targets() are numbers"
         )
 
     @property
@@ -172,7 +189,10 @@ class ClickLabels(RowsOfQueries, Labels):
     @property
     def content(self) -> tuple[Any, ...]:
         """The columns of the log, its sessions, and the other settings."""
-        log, settings = self.log, [getattr(self, setting.name) for setting in fields(self) if setting.name != "log"]
+        log, settings = (
+            self.log,
+            [getattr(self, setting.name) for setting in fields(self) if setting.name != "log"],
+        )
         sessions = None if log.sessions is None else log.sessions.indptr
         return log.qid, log.row, log.position, log.clicks, log.impressions, sessions, *settings
 
@@ -182,41 +202,55 @@ class ClickLabels(RowsOfQueries, Labels):
         return self if queries.permutation is None else self[queries.permutation]
 
     def weighted(self, weights: Floats | None) -> Floats:
-        """The weight of its query for each grouped document, multiplied with `weights` of documents."""
+        """The weight of its query for each grouped document, multiplied with `weights` of
+        documents.
+        """
         of_queries = self.queries.repeat(self.query_weights)
         return of_queries if weights is None else check_weights(weights * of_queries)
 
     def prepare(self, predict_logs: Callable[[Floats, Floats], Floats]) -> ClickLabels:
-        """The clicks, shrunk towards what `predict_logs` predicts from the features if `shrink` is ``"auto"``."""
+        """The clicks, shrunk towards what `predict_logs` predicts from the features if `shrink` is
+        ``"auto"``.
+        """
         if not isinstance(self.shrink, str) or not self.log.n_clicks:
             return self
         return self.with_prediction(predict_logs(np.maximum(self.relevance, 0.0), self.evidence))
 
     @cached_property
     def estimates(self) -> estimation.RelevanceEstimates:
-        """Unbiased estimates of the relevance of each row, 0 for rows that were never shown; they may be negative."""
+        """Unbiased estimates of the relevance of each row, 0 for rows that were never shown; they
+        may be negative.
+        """
         return estimation.estimate_relevance(self.log, self.model, clip=self.clip)
 
     @property
     def relevance(self) -> Floats:
-        """Estimated probability of relevance of each row, shape (n_documents,); see :attr:`estimates`."""
+        """Estimated probability of relevance of each row, shape (n_documents,); see
+        :attr:`estimates`.
+        """
         return self.estimates.relevance
 
     @cached_property
     def evidence(self) -> Floats:
-        """How much the clicks on each row say, in impressions whose relevance is known, shape (n_documents,)."""
-        mean = estimation.mean_relevance(self.relevance, self.estimates.impressions.astype(np.float64))
+        """How much the clicks on each row say, in impressions whose relevance is known, shape
+        (n_documents,).
+        """
+        mean = estimation.mean_relevance(
+            self.relevance, self.estimates.impressions.astype(np.float64)
+        )
         return estimation.evidence(self.log, self.model, self.clip, np.full(len(self), mean))
 
     def with_prediction(self, logs: ArrayLike) -> ClickLabels:
-        """The same clicks, shrunk towards the relevance that is predicted by features and by positions.
+        """The same clicks, shrunk towards the relevance that is predicted by features and by
+        positions.
 
         Parameters
         ----------
         logs : array-like, shape (n_documents,)
-            Logarithm of the relevance of each row, up to a constant, as predicted from the features by models that were
-            fitted to the clicks on other queries. A regression on the clicks calibrates it, and adds
-            the mean positions. Scores of the ranker that made the lists may take its place.
+            Logarithm of the relevance of each row, up to a constant, as predicted from the features
+            by models that were fitted to the clicks on other queries. A regression on the clicks
+            calibrates it, and adds the mean positions. Scores of the ranker that made the lists may
+            take its place.
 
         Examples
         --------
@@ -233,27 +267,34 @@ class ClickLabels(RowsOfQueries, Labels):
         """
         logs = finite_numbers(logs, "logs", log=len(self))
         positions = estimation.mean_positions(self.log) / self.log.n_positions
-        return replace(self, shrink=estimation.predict_relevance(self.relevance, self.evidence, logs, positions))
+        return replace(
+            self,
+            shrink=estimation.predict_relevance(self.relevance, self.evidence, logs, positions),
+        )
 
     @property
     def lacks_support(self) -> Bools:
-        """Whether nothing is known of a row, so that it is an error where it matters, shape (n_documents,).
+        """Whether nothing is known of a row, so that it is an error where it matters, shape
+        (n_documents,).
 
-        False for all rows with ``not_shown="irrelevant"`` and ``"predict"``, and for queries of weight 0.
+        False for all rows with ``not_shown="irrelevant"`` and ``"predict"``, and for queries of
+        weight 0.
         """
         return (self.not_shown == "error") & ~self.estimates.shown & (self.document_weights > 0.0)
 
     @cached_property
     def query_weights(self) -> Floats:
-        """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without impressions."""
+        """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without
+        impressions.
+        """
         return session_weights(self.log, self.average)
 
     @property
     def document_weights(self) -> Floats:
         """The weight of its query for each row, shape (n_documents,).
 
-        With :meth:`targets` as labels and this as `sample_weight`, a ranker with ``gain="linear"`` and
-        ``normalize="none"`` is trained as by this object: for data on a cluster.
+        With :meth:`targets` as labels and this as `sample_weight`, a ranker with ``gain="linear"``
+        and ``normalize="none"`` is trained as by this object: for data on a cluster.
         """
         return self.queries.ungroup(self.queries.repeat(self.query_weights))
 
@@ -266,10 +307,10 @@ class ClickLabels(RowsOfQueries, Labels):
     ) -> Floats:
         """The targets of surrogates that rankers train on, one for each row, shape (n_documents,).
 
-        Estimates of relevance are clipped to [0, 1], because surrogates are not bounded below for negative targets.
-        This bias tends to 0 with the number of sessions (the page theory/losses_of_clicks of the guide).
-        With ``shrink="auto"`` they are not shrunk, because a ranker makes the prediction from its features: it calls
-        :meth:`with_prediction` first.
+        Estimates of relevance are clipped to [0, 1], because surrogates are not bounded below for
+        negative targets. This bias tends to 0 with the number of sessions (the page
+        theory/losses_of_clicks of the guide). With ``shrink="auto"`` they are not shrunk, because a
+        ranker makes the prediction from its features: it calls :meth:`with_prediction` first.
 
         Parameters
         ----------
@@ -283,30 +324,38 @@ class ClickLabels(RowsOfQueries, Labels):
         Raises
         ------
         ValueError
-            If `normalize` has another value; if a row is in :attr:`lacks_support`, or has to be predicted before
-            :meth:`with_prediction` was called.
+            If `normalize` has another value; if a row is in :attr:`lacks_support`, or has to be
+            predicted before :meth:`with_prediction` was called.
 
         Warns
         -----
         UserWarning
-            If rows have more clicks than rows that are always relevant would have, by more than four standard
-            deviations: the probabilities of the model are then too small. Not for cascade models.
+            If rows have more clicks than rows that are always relevant would have, by more than
+            four standard deviations: the probabilities of the model are then too small. Not for
+            cascade models.
         """
         if normalize != CONSISTENT_NORMALIZATION:
-            raise ValueError(f"normalize={normalize!r} of a ranker is not for clicks: set normalize of the ClickLabels")
+            raise ValueError(
+                f"normalize={normalize!r} of a ranker is not for clicks: set normalize of the "
+                f"ClickLabels"
+            )
         estimation.warn_of_excess(self.log, self.model)
         advice = "Leave such rows out, or pass not_shown='predict' or 'irrelevant'"
         estimation.require_support(self.log, self.lacks_support, advice)
         if self._has_prior:
             evidence = estimation.evidence(self.log, self.model, self.clip, self.shrink)
             relevance = estimation.shrunk(self.relevance, evidence, self.shrink)
-            relevance = relevance if self.not_shown == "predict" else self.estimates.shown * relevance
+            relevance = (
+                relevance if self.not_shown == "predict" else self.estimates.shown * relevance
+            )
         elif self.not_shown == "predict":
             advice = "call with_prediction first, as rankers do when they are trained, or pass shrink as an array"
             raise ValueError(f"not_shown='predict' has no prediction yet: {advice}")
         else:
             relevance = np.clip(self.relevance, 0.0, 1.0)
-        return targets_of_relevance(self.queries, relevance, self.normalize, DCG() if dcg is None else dcg)
+        return targets_of_relevance(
+            self.queries, relevance, self.normalize, DCG() if dcg is None else dcg
+        )
 
     @property
     def _has_prior(self) -> bool:

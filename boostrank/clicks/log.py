@@ -1,4 +1,6 @@
-"""The click log: at which position documents were shown, and how often they were clicked there; and how to make it."""
+"""The click log: at which position documents were shown, and how often they were clicked there; and
+how to make it.
+"""
 
 from __future__ import annotations
 
@@ -29,21 +31,22 @@ MAX_POSITION = 1_000_000
 class ClickLog(RowsOfQueries):
     """Clicks on documents that were shown at known positions of result lists.
 
-    A log is a table. An *entry* of it says that one row of `X` was shown at one position, how often (`impressions`),
-    and in how many of these impressions it was clicked (`clicks`). The log belongs to all rows of a data set, and is
-    used in place of the labels `y`. So it also has the query id of every row, and its length is the number of rows.
-    Indexing it by rows, as cross-validation does, keeps the entries of these rows.
+    A log is a table. An *entry* of it says that one row of `X` was shown at one position, how often
+    (`impressions`), and in how many of these impressions it was clicked (`clicks`). The log belongs
+    to all rows of a data set, and is used in place of the labels `y`. So it also has the query id
+    of every row, and its length is the number of rows. Indexing it by rows, as cross-validation
+    does, keeps the entries of these rows.
 
-    A log needs every document that was shown, also those without clicks and those below the last click: what was shown
-    and not clicked tells propensity from relevance.
+    A log needs every document that was shown, also those without clicks and those below the last
+    click: what was shown and not clicked tells propensity from relevance.
 
     There are two kinds of logs.
 
-    - A log of **sessions**: each entry belongs to a session, the display of one result list of one query. Every number
-      of impressions is 1. Entries are sorted by session and position; sessions keep the sequence in which they first
-      appear.
-    - A log of **counts**, without sessions. Entries are sorted by row and position, and entries of the same row and
-      position are summed. :meth:`aggregate` makes it from a log of sessions.
+    - A log of **sessions**: each entry belongs to a session, the display of one result list of one
+      query. Every number of impressions is 1. Entries are sorted by session and position; sessions
+      keep the sequence in which they first appear.
+    - A log of **counts**, without sessions. Entries are sorted by row and position, and entries of
+      the same row and position are summed. :meth:`aggregate` makes it from a log of sessions.
 
     Parameters
     ----------
@@ -54,10 +57,11 @@ class ClickLog(RowsOfQueries):
     position : array-like of int, shape (n_entries,)
         Position at which it was shown. The first position of a list is 1.
     clicks : array-like of int, shape (n_entries,)
-        Number of impressions with a click, from 0 to the number of impressions. Truth values count as 0 and 1.
+        Number of impressions with a click, from 0 to the number of impressions. Truth values count
+        as 0 and 1.
     impressions : array-like of int, shape (n_entries,), optional
-        How often the row was shown at the position; by default once. Entries with neither impressions nor clicks are
-        left out.
+        How often the row was shown at the position; by default once. Entries with neither
+        impressions nor clicks are left out.
     session : array-like, shape (n_entries,), optional
         Session of each entry: integers, strings or other ids. Without it, the log has counts.
     documents : array-like, shape (n_documents,), optional
@@ -76,10 +80,10 @@ class ClickLog(RowsOfQueries):
     Raises
     ------
     ValueError
-        If the arguments have different lengths or no entry; if a row does not exist; if a position is not an integer of
-        at least 1; if a count is not an integer, or is negative, or there are more clicks than impressions; if a
-        session has documents of several queries, a document twice, a position twice, or more than one impression. The
-        message names the entry.
+        If the arguments have different lengths or no entry; if a row does not exist; if a position
+        is not an integer of at least 1; if a count is not an integer, or is negative, or there are
+        more clicks than impressions; if a session has documents of several queries, a document
+        twice, a position twice, or more than one impression. The message names the entry.
 
     Examples
     --------
@@ -124,10 +128,20 @@ class ClickLog(RowsOfQueries):
     ) -> None:
         queries = Queries.from_qid(qid)
         ids = None if documents is None else as_array(documents, "documents")
-        check_lengths(qid=queries.n_documents, documents=queries.n_documents if ids is None else len(ids))
+        check_lengths(
+            qid=queries.n_documents, documents=queries.n_documents if ids is None else len(ids)
+        )
         rows = whole_numbers(row, "row", None)
-        columns = [rows, whole_numbers(position, "position", len(rows)), whole_numbers(clicks, "clicks", len(rows))]
-        shown = np.ones_like(rows) if impressions is None else whole_numbers(impressions, "impressions", len(rows))
+        columns = [
+            rows,
+            whole_numbers(position, "position", len(rows)),
+            whole_numbers(clicks, "clicks", len(rows)),
+        ]
+        shown = (
+            np.ones_like(rows)
+            if impressions is None
+            else whole_numbers(impressions, "impressions", len(rows))
+        )
         columns.append(shown)
         _check_columns(queries.n_documents, *columns)
         if not shown.any():
@@ -137,7 +151,9 @@ class ClickLog(RowsOfQueries):
             self._set(queries, ids, summed(queries.n_documents, *columns))
             return
         numbers, names = _numbered(session, len(rows))
-        advice = "but an entry of a session is one impression; leave session out for a log of counts"
+        advice = (
+            "but an entry of a session is one impression; leave session out for a log of counts"
+        )
         refuse_first(shown > 1, lambda i: f"impressions[{i}] is {shown[i]}, {advice}")
         by_session = Queries.from_qid(numbers[shown > 0])
         sessions = Segments(by_session.indptr)
@@ -149,10 +165,12 @@ class ClickLog(RowsOfQueries):
 
     @classmethod
     def concatenate(cls, logs: Iterable[ClickLog]) -> ClickLog:
-        """One log with the entries of several logs of the same rows, for example of the result lists of two rankers.
+        """One log with the entries of several logs of the same rows, for example of the result
+        lists of two rankers.
 
-        If all logs have sessions, so has the result. Its sessions have the ids 0, 1, ..., because equal ids in two logs
-        belong to different sessions. If no log has sessions, counts are summed.
+        If all logs have sessions, so has the result. Its sessions have the ids 0, 1, ..., because
+        equal ids in two logs belong to different sessions. If no log has sessions, counts are
+        summed.
 
         Parameters
         ----------
@@ -161,7 +179,8 @@ class ClickLog(RowsOfQueries):
         Raises
         ------
         ValueError
-            If the logs have different ids of queries or documents, or if only some of them have sessions.
+            If the logs have different ids of queries or documents, or if only some of them have
+            sessions.
 
         Examples
         --------
@@ -176,16 +195,32 @@ class ClickLog(RowsOfQueries):
         for i, log in enumerate(logs):
             check_log(log, f"logs[{i}]")
             documents = log.documents if documents is None else documents
-            for name, ids, others in (("query", log.qid, first.qid), ("document", log.documents, documents)):
-                if not (ids is None or others is None or np.array_equal(ids.astype(object), others.astype(object))):
-                    raise ValueError(f"logs[{i}] belongs to other rows than logs[0]: its {name} ids are different")
+            for name, ids, others in (
+                ("query", log.qid, first.qid),
+                ("document", log.documents, documents),
+            ):
+                if not (
+                    ids is None
+                    or others is None
+                    or np.array_equal(ids.astype(object), others.astype(object))
+                ):
+                    raise ValueError(
+                        f"logs[{i}] belongs to other rows than logs[0]: its {name} ids are "
+                        f"different"
+                    )
             if (log.sessions is None) != (first.sessions is None):
-                raise ValueError(f"logs[{i}] and logs[0] must both have sessions, or neither; use aggregate()")
-        columns = [np.concatenate(parts) for parts in zip(*(log.columns for log in logs), strict=True)]
+                raise ValueError(
+                    f"logs[{i}] and logs[0] must both have sessions, or neither; use aggregate()"
+                )
+        columns = [
+            np.concatenate(parts) for parts in zip(*(log.columns for log in logs), strict=True)
+        ]
         if first.sessions is None:
             return cls._of(first.queries, documents, summed(len(first), *columns))
         sizes = np.concatenate([log.sessions.sizes for log in logs if log.sessions is not None])
-        return cls._of(first.queries, documents, columns, Segments.from_sizes(sizes), np.arange(len(sizes)))
+        return cls._of(
+            first.queries, documents, columns, Segments.from_sizes(sizes), np.arange(len(sizes))
+        )
 
     @property
     def n_entries(self) -> int:
@@ -215,7 +250,9 @@ class ClickLog(RowsOfQueries):
     @cached_property
     def query(self) -> Ints:
         """Number of the query of each entry, an index of ``queries.ids``, shape (n_entries,)."""
-        return self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))[self.row]
+        return self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))[
+            self.row
+        ]
 
     @property
     def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
@@ -230,28 +267,33 @@ class ClickLog(RowsOfQueries):
     def __repr__(self) -> str:
         sessions = "" if self.sessions is None else f"n_sessions={self.n_sessions}, "
         return (
-            f"ClickLog(n_documents={self.n_documents}, n_queries={self.queries.n_queries}, n_entries={self.n_entries}, "
-            f"{sessions}n_impressions={self.n_impressions}, n_clicks={self.n_clicks})"
+            f"ClickLog(n_documents={self.n_documents}, n_queries={self.queries.n_queries}, "
+            f"n_entries={self.n_entries}, {sessions}n_impressions={self.n_impressions}, "
+            f"n_clicks={self.n_clicks})"
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise ValueError(
-            "y is a ClickLog, whose clicks depend on the positions: pass boostrank.ClickLabels(log, propensities), or "
-            "ClickLabels(log, 1.0) to take clicks for relevance"
+            "y is a ClickLog, whose clicks depend on the positions: pass "
+            "boostrank.ClickLabels(log, propensities), or ClickLabels(log, 1.0) to take clicks for "
+            "relevance"
         )
 
     def __getitem__(self, rows: Any) -> ClickLog:
-        """The log of some rows of `X`: a slice, a mask, or row numbers without repetition, in the sequence given.
+        """The log of some rows of `X`: a slice, a mask, or row numbers without repetition, in the
+        sequence given.
 
-        Sessions lose the entries of the other rows, and sessions without entries are left out. Select whole queries, as
-        the splitters of boostrank do, to keep sessions complete.
+        Sessions lose the entries of the other rows, and sessions without entries are left out.
+        Select whole queries, as the splitters of boostrank do, to keep sessions complete.
         """
         kept, new_row = self._numbers_of(rows)
         entries = new_row[self.row] >= 0
         if not entries.any():
             raise ValueError(
-                f"the log has no impression of any of the {len(kept)} rows that were selected. A fold, a sample or a "
-                "part that is held out needs rows that were shown: take larger parts, or a log with more queries"
+                f"the log has no impression of any of the {len(kept)} rows that were selected. A "
+                f"fold, a sample or a "
+                "part that is held out needs rows that were shown: take larger parts, or a log "
+                "with more queries"
             )
         documents = None if self.documents is None else self.documents[kept]
         return self._part(entries, Queries.from_qid(self.qid[kept]), new_row[self.row], documents)
@@ -259,9 +301,9 @@ class ClickLog(RowsOfQueries):
     def select(self, sessions: Any) -> ClickLog:
         """The log of some sessions, for the same rows of `X`.
 
-        Sessions keep the sequence in which they first appeared, so that slices split a log by time: the propensities
-        and the ranker may come from ``log.select(slice(0, n))``, and their evaluation from ``log.select(slice(n,
-        None))``.
+        Sessions keep the sequence in which they first appeared, so that slices split a log by time:
+        the propensities and the ranker may come from ``log.select(slice(0, n))``, and their
+        evaluation from ``log.select(slice(n, None))``.
 
         Parameters
         ----------
@@ -289,11 +331,14 @@ class ClickLog(RowsOfQueries):
         return self.of_entries(entries)
 
     def of_entries(self, entries: Any) -> ClickLog:
-        """The log of some entries, a mask, a slice or increasing numbers, for the same rows of `X`."""
+        """The log of some entries, a mask, a slice or increasing numbers, for the same rows of
+        `X`.
+        """
         return self._part(entries, self.queries, self.row, self.documents)
 
     def aggregate(self) -> ClickLog:
-        """The log of counts: impressions and clicks of each row at each position, summed over sessions.
+        """The log of counts: impressions and clicks of each row at each position, summed over
+        sessions.
 
         A log of counts is returned unchanged.
         """
@@ -302,36 +347,54 @@ class ClickLog(RowsOfQueries):
         return self._of(self.queries, self.documents, summed(self.n_documents, *self.columns))
 
     def to_frame(self) -> pd.DataFrame:
-        """The entries as a DataFrame, with the names of columns that :func:`boostrank.clicks.from_table` reads."""
+        """The entries as a DataFrame, with the names of columns that
+        :func:`boostrank.clicks.from_table` reads.
+        """
         columns = {"qid": self.queries.ids[self.query], "row": self.row}
         if self.documents is not None:
             columns["document"] = self.documents[self.row]
-        columns |= {"position": self.position, "clicks": self.clicks, "impressions": self.impressions}
+        columns |= {
+            "position": self.position,
+            "clicks": self.clicks,
+            "impressions": self.impressions,
+        }
         if self.sessions is not None and self.session_ids is not None:
             columns["session"] = self.sessions.repeat(self.session_ids)
         return pd.DataFrame(columns)
 
     def total(self, per_entry: NDArray[Any]) -> Floats:
         """Sum over the entries of each row of `X`, shape (n_documents,)."""
-        return np.bincount(self.row, weights=per_entry, minlength=len(self)).astype(np.float64, copy=False)
+        return np.bincount(self.row, weights=per_entry, minlength=len(self)).astype(
+            np.float64, copy=False
+        )
 
     def name_of_row(self, row: int) -> str:
         """A row of `X` as messages name it, with its document and its query."""
         document = "" if self.documents is None else f", document {str(self.documents[row])!r}"
         return f"row {row}{document} of query {str(self.qid[row])!r}"
 
-    def _part(self, entries: Any, queries: Queries, row: Ints, documents: NDArray[Any] | None) -> ClickLog:
-        """The log of some entries, with new numbers of rows and their ids, and with the sessions of these entries."""
+    def _part(
+        self, entries: Any, queries: Queries, row: Ints, documents: NDArray[Any] | None
+    ) -> ClickLog:
+        """The log of some entries, with new numbers of rows and their ids, and with the sessions of
+        these entries.
+        """
         columns = [column[entries] for column in (row, *self.columns[1:])]
         if self.sessions is None or self.session_ids is None:
             return self._of(queries, documents, summed(queries.n_documents, *columns))
         session_of_entries = self.sessions.repeat(np.arange(self.sessions.n_segments))[entries]
         sizes = np.bincount(session_of_entries, minlength=self.sessions.n_segments)
         kept = sizes > 0
-        return self._of(queries, documents, columns, Segments.from_sizes(sizes[kept]), self.session_ids[kept])
+        return self._of(
+            queries, documents, columns, Segments.from_sizes(sizes[kept]), self.session_ids[kept]
+        )
 
-    def _set(self, queries: Queries, documents: Any, columns: Iterable[Ints], *of_sessions: Any) -> None:
-        """Set all attributes; `of_sessions` are the sessions and their ids, or nothing for counts."""
+    def _set(
+        self, queries: Queries, documents: Any, columns: Iterable[Ints], *of_sessions: Any
+    ) -> None:
+        """Set all attributes; `of_sessions` are the sessions and their ids, or nothing for
+        counts.
+        """
         values = (queries, *columns, documents, *(of_sessions or (None, None)))
         for name, value in zip(self.__dataclass_fields__, values, strict=True):
             if isinstance(value, np.ndarray):
@@ -347,9 +410,14 @@ class ClickLog(RowsOfQueries):
         return log
 
     def _check_sessions(self, sessions: Segments, session_ids: NDArray[Any]) -> None:
-        first, number = sessions.repeat(sessions.starts), sessions.repeat(np.arange(sessions.n_segments))
+        first, number = (
+            sessions.repeat(sessions.starts),
+            sessions.repeat(np.arange(sessions.n_segments)),
+        )
         entries = pd.DataFrame({"session": number, "position": self.position, "row": self.row})
-        same_position, same_row = (entries.duplicated(["session", column]) for column in ("position", "row"))
+        same_position, same_row = (
+            entries.duplicated(["session", column]) for column in ("position", "row")
+        )
         for bad, fault in (
             (self.query != self.query[first], lambda _: "has documents of several queries"),
             (same_position, lambda entry: f"has the position {self.position[entry]} twice"),
@@ -358,8 +426,10 @@ class ClickLog(RowsOfQueries):
             if bad.any():
                 entry = int(np.argmax(bad))
                 raise ValueError(
-                    f"session {str(session_ids[number[entry]])!r} {fault(entry)}: a session is one display of the "
-                    "result list of one query. Leave out repeated lines, and give every display an id of its own"
+                    f"session {str(session_ids[number[entry]])!r} {fault(entry)}: a session is one "
+                    f"display of the "
+                    "result list of one query. Leave out repeated lines, and give every display an "
+                    "id of its own"
                 )
 
 
@@ -371,43 +441,86 @@ def check_log(log: object, name: str = "log") -> None:
 
 
 def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
-    """An argument as int64; `length` is the number of entries, or None if the argument defines it."""
+    """An argument as int64; `length` is the number of entries, or None if the argument defines
+    it.
+    """
     array = as_array(values, name)
     _check_shape(array, name, length)
     if array.dtype.kind in "iub" and array.dtype != np.uint64:
         return array.astype(np.int64)
-    numbers = as_floats(np.where(pd.isna(array), np.nan, array) if array.dtype == object else array, name)
-    advice = "; an impression without a click has 0 clicks, and rates have clicks = rate * impressions"
+    numbers = as_floats(
+        np.where(pd.isna(array), np.nan, array) if array.dtype == object else array, name
+    )
+    advice = (
+        "; an impression without a click has 0 clicks, and rates have clicks = rate * impressions"
+    )
     bad = ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers))
-    refuse_first(bad, lambda i: f"{name}[{i}] is {numbers[i]:g}, not an integer{advice * (name == 'clicks')}")
+    refuse_first(
+        bad, lambda i: f"{name}[{i}] is {numbers[i]:g}, not an integer{advice * (name == 'clicks')}"
+    )
     return numbers.astype(np.int64)
 
 
 def _check_shape(column: Any, name: str, length: int | None) -> None:
     if column.ndim != 1 or (length is not None and len(column) != length):
-        expected = "one-dimensional" if length is None else f"of one value per entry, shape ({length},)"
+        expected = (
+            "one-dimensional" if length is None else f"of one value per entry, shape ({length},)"
+        )
         refuse(name, column, f"an array {expected}", got=f"shape {column.shape}")
 
 
-def summed(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> tuple[Ints, ...]:
-    """Columns with one entry for each row and position, sorted by these, with the sums of clicks and impressions."""
+def summed(
+    n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints
+) -> tuple[Ints, ...]:
+    """Columns with one entry for each row and position, sorted by these, with the sums of clicks
+    and impressions.
+    """
     shape = n_documents, int(position.max(initial=0)) + 1
     # The conversion adds up the entries of a cell, in several passes over them.
-    tables = [sparse.coo_array((counts, (row, position)), shape).tocsr() for counts in (clicks, impressions)]
+    tables = [
+        sparse.coo_array((counts, (row, position)), shape).tocsr()
+        for counts in (clicks, impressions)
+    ]
     shown = tables[1].data > 0
-    return *(cells.astype(np.int64) for cells in tables[1].nonzero()), *(table.data[shown] for table in tables)
+    return *(cells.astype(np.int64) for cells in tables[1].nonzero()), *(
+        table.data[shown] for table in tables
+    )
 
 
-def _check_columns(n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints) -> None:
-    """Raise ValueError for the first entry with a row, a position or a count that is not possible."""
+def _check_columns(
+    n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints
+) -> None:
+    """Raise ValueError for the first entry with a row, a position or a count that is not
+    possible.
+    """
     negative = ": counts must not be negative"
     for bad, name, column, fault in (
-        ((row < 0) | (row >= n_documents), "row", row, f", but rows are numbered from 0 to {n_documents - 1}"),
-        (position < 1, "position", position, ", but the first position is 1: add 1 if they are counted from 0"),
+        (
+            (row < 0) | (row >= n_documents),
+            "row",
+            row,
+            f", but rows are numbered from 0 to {n_documents - 1}",
+        ),
+        (
+            position < 1,
+            "position",
+            position,
+            ", but the first position is 1: add 1 if they are counted from 0",
+        ),
         (clicks < 0, "clicks", clicks, negative),
         (impressions < 0, "impressions", impressions, negative),
-        (clicks > impressions, "clicks", clicks, ", more than impressions: count clicks of one impression once"),
-        (position > MAX_POSITION, "position", position, f", more than {MAX_POSITION}: positions are ranks, not ids"),
+        (
+            clicks > impressions,
+            "clicks",
+            clicks,
+            ", more than impressions: count clicks of one impression once",
+        ),
+        (
+            position > MAX_POSITION,
+            "position",
+            position,
+            f", more than {MAX_POSITION}: positions are ranks, not ids",
+        ),
     ):
         if bad.any():
             raise ValueError(f"{name}[{np.argmax(bad)}] is {column[np.argmax(bad)]}{fault}")
@@ -424,8 +537,11 @@ def _numbered(session: ArrayLike, n_entries: int) -> tuple[Ints, NDArray[Any]]:
     return numbers, np.asarray(ids)
 
 
-def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | None = None) -> ClickLog:
-    """Make a click log from a table with one line for each impression, or for the counts of several impressions.
+def from_table(
+    table: Any, qid: ArrayLike | None = None, documents: ArrayLike | None = None
+) -> ClickLog:
+    """Make a click log from a table with one line for each impression, or for the counts of several
+    impressions.
 
     Parameters
     ----------
@@ -444,9 +560,9 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
         ============ =========================================================================================
 
     qid, documents : array-like, shape (n_documents,), optional
-        Query id and document id of each row of `X`. By default the table itself defines the rows, the different pairs
-        of qid and document, numbered by first appearance and grouped by query. For numbers of rows, there is
-        :class:`ClickLog`.
+        Query id and document id of each row of `X`. By default the table itself defines the rows,
+        the different pairs of qid and document, numbered by first appearance and grouped by query.
+        For numbers of rows, there is :class:`ClickLog`.
 
     Returns
     -------
@@ -455,8 +571,8 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     Raises
     ------
     ValueError
-        If a column or an id is missing; if no row or several rows have a pair of qid and document; or if
-        :class:`ClickLog` refuses an entry.
+        If a column or an id is missing; if no row or several rows have a pair of qid and document;
+        or if :class:`ClickLog` refuses an entry.
 
     Examples
     --------
@@ -487,11 +603,14 @@ def from_table(table: Any, qid: ArrayLike | None = None, documents: ArrayLike | 
     if (qid is None) != (documents is None):
         raise ValueError("pass the ids of each row of X as qid= and documents=, or none of them")
     if qid is None:
-        # The rows are the different pairs of ids, grouped by query in the sequence of their first appearance.
+        # The rows are the different pairs of ids, grouped by query in the sequence of their first
+        # appearance.
         pairs = frame.drop_duplicates(["qid", "document"])
         by_query = np.argsort(pairs["qid"].factorize()[0], kind="stable")
         qid, documents = (pairs[name].to_numpy()[by_query] for name in ("qid", "document"))
-        rows = np.argsort(by_query)[frame.groupby(["qid", "document"], sort=False).ngroup().to_numpy()]
+        rows = np.argsort(by_query)[
+            frame.groupby(["qid", "document"], sort=False).ngroup().to_numpy()
+        ]
     else:
         rows = rows_with_ids(query=(qid, frame["qid"]), document=(documents, frame["document"]))
     columns = (frame.get(name) for name in ("position", clicks, "impressions", "session"))

@@ -1,7 +1,8 @@
 """Click models: how position and relevance determine the probability of a click.
 
-A user *examines* some of the documents that are shown, and a document is *relevant* to the user with a probability
-``gamma``, which depends on the query and the document. A click model says how clicks follow from both.
+A user *examines* some of the documents that are shown, and a document is *relevant* to the user
+with a probability ``gamma``, which depends on the query and the document. A click model says how
+clicks follow from both.
 
 ========================= ==========================================================================================
 model                     probability of a click at position ``r``
@@ -14,8 +15,9 @@ model                     probability of a click at position ``r``
                           some probability
 ========================= ==========================================================================================
 
-In the first two models the probability of a click is ``a_r gamma + b_r`` with numbers ``a_r`` and ``b_r`` that depend
-on the position only. They are the two numbers of the affine correction, see :meth:`ClickModel.affine`.
+In the first two models the probability of a click is ``a_r gamma + b_r`` with numbers ``a_r`` and
+``b_r`` that depend on the position only. They are the two numbers of the affine correction, see
+:meth:`ClickModel.affine`.
 """
 
 from __future__ import annotations
@@ -27,19 +29,29 @@ import numpy as np
 
 from boostrank.clicks.log import ClickLog
 from boostrank.inputs.arrays import Bools, Floats, as_floats
-from boostrank.inputs.checks import check_choice, check_number, check_settings, is_number, refuse, refuse_first, setting
+from boostrank.inputs.checks import (
+    check_choice,
+    check_number,
+    check_settings,
+    is_number,
+    refuse,
+    refuse_first,
+    setting,
+)
 from boostrank.queries.segments import Segments
 
 
 class ClickModel:
-    """How position and relevance determine the probability of a click. Models with equal settings are equal.
+    """How position and relevance determine the probability of a click. Models with equal settings
+    are equal.
 
-    A subclass defines :meth:`affine`; or :meth:`draw` and :meth:`corrections`, if clicks depend on those above.
+    A subclass defines :meth:`affine`; or :meth:`draw` and :meth:`corrections`, if clicks depend on
+    those above.
 
     Examples
     --------
-    Users of a phone examine fewer documents. The propensities of a device are estimated from its sessions, with
-    ``harvest_propensities(log.select(sessions))``:
+    Users of a phone examine fewer documents. The propensities of a device are estimated from its
+    sessions, with ``harvest_propensities(log.select(sessions))``:
 
     >>> import numpy as np
     >>> import boostrank as br
@@ -66,7 +78,8 @@ class ClickModel:
         Parameters
         ----------
         relevance : ndarray, shape (n_entries,)
-            Probability that each document that is shown is relevant, from the first position of a session to the last.
+            Probability that each document that is shown is relevant, from the first position of a
+            session to the last.
         sessions : Segments
             The entries of each session.
         random : Generator
@@ -75,7 +88,8 @@ class ClickModel:
         return random.random(len(relevance)) < a * relevance + b
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
-        """Numbers ``a_r`` and ``b_r`` with ``P(click) = a_r gamma + b_r``, for the positions 1 to `n_positions`.
+        """Numbers ``a_r`` and ``b_r`` with ``P(click) = a_r gamma + b_r``, for the positions 1 to
+        `n_positions`.
 
         Returns
         -------
@@ -84,13 +98,17 @@ class ClickModel:
         Raises
         ------
         ValueError
-            If the probability of a click depends on more than the position and the relevance of the document, or if the
-            model has no numbers for some of the positions.
+            If the probability of a click depends on more than the position and the relevance of the
+            document, or if the model has no numbers for some of the positions.
         """
-        raise ValueError(f"{self!r} has no affine correction: clicks depend on the context, or on documents above")
+        raise ValueError(
+            f"{self!r} has no affine correction: clicks depend on the context, or on documents "
+            f"above"
+        )
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
-        """Numbers ``a`` and ``b`` of each entry of a log such that ``(click - b) / a`` has the expectation ``gamma``.
+        """Numbers ``a`` and ``b`` of each entry of a log such that ``(click - b) / a`` has the
+        expectation ``gamma``.
 
         Returns
         -------
@@ -100,8 +118,8 @@ class ClickModel:
         Raises
         ------
         ValueError
-            If the model needs sessions and the log has none, if no such numbers exist, or if the model has no numbers
-            for a position of the log.
+            If the model needs sessions and the log has none, if no such numbers exist, or if the
+            model has no numbers for a position of the log.
         """
         a, b = self.affine(log.n_positions)
         return a[log.position - 1], b[log.position - 1]
@@ -111,15 +129,16 @@ class ClickModel:
 class PositionBased(ClickModel):
     """The position-based model: a click is the examination of a relevant document.
 
-    ``P(click) = p_r gamma``, where ``p_r``, the *propensity* of position ``r``, is the probability of its examination.
-    Examinations and relevances are independent.
+    ``P(click) = p_r gamma``, where ``p_r``, the *propensity* of position ``r``, is the probability
+    of its examination. Examinations and relevances are independent.
 
     Parameters
     ----------
     propensities : ("power", eta) or array-like, shape (n_positions,), default ("power", 1.0)
-        ``p_r = r^-eta``, or the propensities of the positions 1, 2, ... in (0, 1]. A position beyond those given is an
-        error when it is used. Also ``("power", eta, first)`` for ``first r^-eta``, or one number for all positions. The
-        default ``1 / r`` is an assumption that many papers make for simulations; for real logs, use estimates.
+        ``p_r = r^-eta``, or the propensities of the positions 1, 2, ... in (0, 1]. A position
+        beyond those given is an error when it is used. Also ``("power", eta, first)`` for ``first
+        r^-eta``, or one number for all positions. The default ``1 / r`` is an assumption that many
+        papers make for simulations; for real logs, use estimates.
 
     Raises
     ------
@@ -142,7 +161,9 @@ class PositionBased(ClickModel):
     propensities: Any = ("power", 1.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "propensities", _checked_numbers(self.propensities, "propensities"))
+        object.__setattr__(
+            self, "propensities", _checked_numbers(self.propensities, "propensities")
+        )
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
         """The propensities, and zeros; see :meth:`ClickModel.affine`."""
@@ -151,28 +172,32 @@ class PositionBased(ClickModel):
 
 @dataclass(frozen=True)
 class TrustBias(ClickModel):
-    """The trust-bias model: users also click irrelevant documents, and more often at the first positions.
+    """The trust-bias model: users also click irrelevant documents, and more often at the first
+    positions.
 
-    ``P(click) = p_r (eps+_r gamma + eps-_r (1 - gamma))``: an examined document at position ``r`` is clicked with the
-    probability ``eps+_r`` if it is relevant, and ``eps-_r`` if it is not.
+    ``P(click) = p_r (eps+_r gamma + eps-_r (1 - gamma))``: an examined document at position ``r``
+    is clicked with the probability ``eps+_r`` if it is relevant, and ``eps-_r`` if it is not.
 
     Parameters
     ----------
     propensities
         As in :class:`PositionBased`.
     click_relevant, click_irrelevant
-        ``eps+_r`` in (0, 1] and ``eps-_r`` in [0, 1], by position: one number for all positions, ``("power", eta)`` for
-        ``r^-eta``, ``("power", eta, first)`` for ``first r^-eta``, or an array with one number for each position.
+        ``eps+_r`` in (0, 1] and ``eps-_r`` in [0, 1], by position: one number for all positions,
+        ``("power", eta)`` for ``r^-eta``, ``("power", eta, first)`` for ``first r^-eta``, or an
+        array with one number for each position.
 
     Raises
     ------
     ValueError
-        If a number is out of its range. If ``eps+_r`` is not larger than ``eps-_r`` at a position, so that clicks there
-        say nothing about relevance, the error is raised when that position is used.
+        If a number is out of its range. If ``eps+_r`` is not larger than ``eps-_r`` at a position,
+        so that clicks there say nothing about relevance, the error is raised when that position is
+        used.
 
     References
     ----------
-    Agarwal, Wang, Li, Bendersky and Najork, "Addressing trust bias for unbiased learning-to-rank", WWW 2019.
+    Agarwal, Wang, Li, Bendersky and Najork, "Addressing trust bias for unbiased learning-to-rank",
+    WWW 2019.
 
     Examples
     --------
@@ -194,21 +219,29 @@ class TrustBias(ClickModel):
             object.__setattr__(self, name, numbers)
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
-        """``a_r = p_r (eps+_r - eps-_r)`` and ``b_r = p_r eps-_r``; see :meth:`ClickModel.affine`."""
+        """``a_r = p_r (eps+_r - eps-_r)`` and ``b_r = p_r eps-_r``; see
+        :meth:`ClickModel.affine`.
+        """
         names = self.__dataclass_fields__
-        p, relevant, irrelevant = (_by_position(getattr(self, name), n_positions, name) for name in names)
+        p, relevant, irrelevant = (
+            _by_position(getattr(self, name), n_positions, name) for name in names
+        )
         rule = "click_relevant must be larger than click_irrelevant, so that clicks depend on relevance; they are"
         bad = ~(relevant > irrelevant)
-        refuse_first(bad, lambda r: f"{rule} {relevant[r]:g} and {irrelevant[r]:g} at position {r + 1}")
+        refuse_first(
+            bad, lambda r: f"{rule} {relevant[r]:g} and {irrelevant[r]:g} at position {r + 1}"
+        )
         return p * (relevant - irrelevant), p * irrelevant
 
 
 @dataclass(frozen=True)
 class Cascade(ClickModel):
-    """The cascade model: the user examines documents from the first position on, and stops after some of the clicks.
+    """The cascade model: the user examines documents from the first position on, and stops after
+    some of the clicks.
 
-    An examined document is clicked if it is relevant. After a click the user stops with the probability `satisfaction`.
-    By default the session ends with the first click. Relevances are independent; examinations are not.
+    An examined document is clicked if it is relevant. After a click the user stops with the
+    probability `satisfaction`. By default the session ends with the first click. Relevances are
+    independent; examinations are not.
 
     Parameters
     ----------
@@ -221,8 +254,9 @@ class Cascade(ClickModel):
 
     References
     ----------
-    Craswell, Zoeter, Taylor and Ramsey, "An experimental comparison of click position-bias models", WSDM 2008. Guo, Liu
-    and Wang, "Efficient multiple-click models in web search", WSDM 2009, for several clicks in a session.
+    Craswell, Zoeter, Taylor and Ramsey, "An experimental comparison of click position-bias models",
+    WSDM 2008. Guo, Liu and Wang, "Efficient multiple-click models in web search", WSDM 2009, for
+    several clicks in a session.
 
     Examples
     --------
@@ -246,31 +280,37 @@ class Cascade(ClickModel):
         return relevant & (sessions.sum_before(stops.astype(np.int64)) == 0)
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
-        """Probability of going on until each entry, given the clicks above it; see :meth:`ClickModel.corrections`.
+        """Probability of going on until each entry, given the clicks above it; see
+        :meth:`ClickModel.corrections`.
 
-        With ``x_j`` the probability of going on after document ``j``, ``1 - satisfaction`` if it was clicked and 1 if
-        not, this is ``a_r = prod_{j < r} x_j``.
+        With ``x_j`` the probability of going on after document ``j``, ``1 - satisfaction`` if it
+        was clicked and 1 if not, this is ``a_r = prod_{j < r} x_j``.
 
-        *Proof* that ``E[click_r / a_r] = gamma_r``, if `satisfaction` is less than 1. Let ``e_r`` be 1 if ``r`` is
-        examined. If so, all documents above are examined, so that clicks on them are their relevances, and
-        ``e_r = prod_{j < r} g_j`` with ``g_j = 1`` if the user goes on after ``j``. Given the relevances,
-        ``E[g_j / x_j] = 1`` at every examined document, one after the other. Hence ``E[e_r / a_r] = 1`` for all
-        relevances, and ``E[e_r relevant_r / a_r] = gamma_r``. Relevances need not be independent.
+        *Proof* that ``E[click_r / a_r] = gamma_r``, if `satisfaction` is less than 1. Let ``e_r``
+        be 1 if ``r`` is examined. If so, all documents above are examined, so that clicks on them
+        are their relevances, and ``e_r = prod_{j < r} g_j`` with ``g_j = 1`` if the user goes on
+        after ``j``. Given the relevances, ``E[g_j / x_j] = 1`` at every examined document, one
+        after the other. Hence ``E[e_r / a_r] = 1`` for all relevances, and ``E[e_r relevant_r /
+        a_r] = gamma_r``. Relevances need not be independent.
 
-        If every click ends the session, ``a_r = 0`` below a click, and such an entry says nothing. The entries that are
-        left are examined, and their click is their relevance, given that nothing above was relevant. So these clicks
-        have the expectation ``gamma`` only if relevances are independent.
+        If every click ends the session, ``a_r = 0`` below a click, and such an entry says nothing.
+        The entries that are left are examined, and their click is their relevance, given that
+        nothing above was relevant. So these clicks have the expectation ``gamma`` only if
+        relevances are independent.
         """
         if log.sessions is None or not (log.position == log.sessions.positions + 1).all():
             raise ValueError(
-                f"{self!r} needs a log of sessions that show the positions 1, 2, ... without gaps: whether a document "
+                f"{self!r} needs a log of sessions that show the positions 1, 2, ... without gaps: "
+                f"whether a document "
                 "is examined depends on the clicks above it"
             )
         a = log.sessions.product_before(np.where(log.clicks > 0, 1.0 - self.satisfaction, 1.0))
         fault = f"the log contradicts {self!r}, in which every click ends the session: use a satisfaction below 1, as"
         place = "was clicked below another click, at position"
         bad = (a == 0.0) & (log.clicks > 0)
-        refuse_first(bad, lambda i: f"{fault} {log.name_of_row(int(log.row[i]))} {place} {log.position[i]}")
+        refuse_first(
+            bad, lambda i: f"{fault} {log.name_of_row(int(log.row[i]))} {place} {log.position[i]}"
+        )
         return a, np.zeros(log.n_entries)
 
 
@@ -284,15 +324,17 @@ def get_click_model(model: Any) -> ClickModel:
     Parameters
     ----------
     model : str, ClickModel, Propensities, or array-like, shape (n_positions,)
-        "position-based", "trust-bias" or "cascade", with default settings (propensities of ``1 / r``, which are an
-        assumption and no estimate); a model, which is returned unchanged; or the propensities of the position-based
-        model, as an array or as :class:`boostrank.clicks.Propensities`, whose
+        "position-based", "trust-bias" or "cascade", with default settings (propensities of ``1 /
+        r``, which are an assumption and no estimate); a model, which is returned unchanged; or the
+        propensities of the position-based model, as an array or as
+        :class:`boostrank.clicks.Propensities`, whose
         :meth:`~boostrank.clicks.Propensities.click_model` is used.
 
     Raises
     ------
     ValueError
-        For another name, for propensities that are not in (0, 1], and for estimates that lack a position.
+        For another name, for propensities that are not in (0, 1], and for estimates that lack a
+        position.
 
     Examples
     --------
@@ -314,7 +356,9 @@ def get_click_model(model: Any) -> ClickModel:
 
 
 def _checked_numbers(setting: Any, name: str, *, zero: bool = False) -> Any:
-    """A setting that has one number for each position, with an array as a tuple; raise ValueError if it is invalid."""
+    """A setting that has one number for each position, with an array as a tuple; raise ValueError
+    if it is invalid.
+    """
     if isinstance(setting, (tuple, list)) and len(setting) > 1 and setting[0] == "power":
         check_number(f"the exponent eta of {name}", setting[1], smallest=0)
         setting = tuple(setting)
@@ -343,7 +387,8 @@ def _by_position(setting: Any, n_positions: int, name: str) -> Floats:
         return (1.0 if len(setting) == 2 else setting[2]) * ranks ** -setting[1]
     if n_positions > len(setting):
         raise ValueError(
-            f"{name} has {len(setting)} positions, but position {n_positions} is used: give more of them (estimates "
+            f"{name} has {len(setting)} positions, but position {n_positions} is used: give more "
+            f"of them (estimates "
             "are prolonged by Propensities.extended), or leave out the larger positions"
         )
     return np.array(setting[:n_positions])

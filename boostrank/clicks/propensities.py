@@ -1,9 +1,11 @@
-"""Propensities of positions, the probability that a user examines a position, and their estimate from clicks.
+"""Propensities of positions, the probability that a user examines a position, and their estimate
+from clicks.
 
-They are those of the position-based model, in which the probability of a click is ``p_r g``. With trust bias, clicks do
-not determine them. A row of `X` that was shown at two positions is an *intervention* on its position: its relevance is
-the same at both. The page "Propensities from clicks" of the guide (examples/guide/theory/click_propensities.md) has the
-likelihood, its assumptions, and the standard errors.
+They are those of the position-based model, in which the probability of a click is ``p_r g``. With
+trust bias, clicks do not determine them. A row of `X` that was shown at two positions is an
+*intervention* on its position: its relevance is the same at both. The page "Propensities from
+clicks" of the guide (examples/guide/theory/click_propensities.md) has the likelihood, its
+assumptions, and the standard errors.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ from boostrank.queries.segments import Segments
 MAX_STEPS = 200
 # The largest relative change of a propensity in the last step.
 TOLERANCE = 1e-10
-# Matrices with one line for each entry and one column for each position have at most this many numbers.
+# Matrices with one line for each entry and one column for each position have at most this many
+# numbers.
 MAX_NUMBERS = 4_000_000
-# A complete list ends with a click by chance only. Fewer sessions than the second number say nothing.
+# A complete list ends with a click by chance only. Fewer sessions than the second number say
+# nothing.
 MAX_ENDING_WITH_CLICK, MIN_SESSIONS = 0.9, 20
 
 
@@ -36,18 +40,20 @@ class Propensities:
 
     Made by :func:`boostrank.clicks.harvest_propensities`, for functions that take a click model.
 
-    Clicks determine propensities only up to a common factor, which changes no ranking by estimated relevance. Estimates
-    are relative to position 1, which has the value 1. Because of chance, an estimate may be above 1.
+    Clicks determine propensities only up to a common factor, which changes no ranking by estimated
+    relevance. Estimates are relative to position 1, which has the value 1. Because of chance, an
+    estimate may be above 1.
 
-    A position for which the log has no evidence has the value NaN. No value is made up for it, unless :meth:`extended`
-    is called.
+    A position for which the log has no evidence has the value NaN. No value is made up for it,
+    unless :meth:`extended` is called.
 
     Attributes
     ----------
     values : ndarray of float64, shape (n_positions,)
         Propensity of each position; NaN where there is none.
     standard_errors : ndarray of float64, shape (n_positions,)
-        Standard errors of `values`; 0 for position 1 of an estimate, and NaN where they are not known.
+        Standard errors of `values`; 0 for position 1 of an estimate, and NaN where they are not
+        known.
     extrapolated : tuple of int
         Positions with a value from :meth:`extended`.
 
@@ -80,18 +86,21 @@ class Propensities:
 
     @property
     def not_estimated(self) -> list[int]:
-        """The positions without a value: no clicks on documents that were shown at both connect them with position 1.
+        """The positions without a value: no clicks on documents that were shown at both connect
+        them with position 1.
 
-        An arrow points from position ``k`` to ``l`` if there are clicks at ``k`` on documents that were shown at ``l``.
-        The positions to which no arrows lead from position 1, or from which none lead back, have no value: their clicks
-        could be explained by propensities that tend to 0.
+        An arrow points from position ``k`` to ``l`` if there are clicks at ``k`` on documents that
+        were shown at ``l``. The positions to which no arrows lead from position 1, or from which
+        none lead back, have no value: their clicks could be explained by propensities that tend to
+        0.
         """
         return self.positions[np.isnan(self.values)].tolist()
 
     def click_model(self) -> PositionBased:
         """The position-based click model with these propensities.
 
-        Its propensities must not be above 1. If an estimate is, all of them are divided by the largest.
+        Its propensities must not be above 1. If an estimate is, all of them are divided by the
+        largest.
 
         Raises
         ------
@@ -100,9 +109,10 @@ class Propensities:
         """
         if self.not_estimated:
             raise ValueError(
-                f"there is no propensity for the positions {self.not_estimated}, which no clicks on documents "
-                "that were shown at both connect with position 1; leave out these positions, or extrapolate with "
-                "extended(n_positions)"
+                f"there is no propensity for the positions {self.not_estimated}, which no clicks "
+                f"on documents "
+                "that were shown at both connect with position 1; leave out these positions, or "
+                "extrapolate with extended(n_positions)"
             )
         values = self.values / max(1.0, float(self.values.max()))
         return PositionBased(values)
@@ -110,8 +120,9 @@ class Propensities:
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """The ends of a confidence interval of each propensity, each of shape (n_positions,).
 
-        It is ``p exp(-z e / p)`` to ``p exp(z e / p)`` with the standard error ``e``: the normal approximation of the
-        logarithm, so that both ends are positive. Both are NaN where there is no standard error.
+        It is ``p exp(-z e / p)`` to ``p exp(z e / p)`` with the standard error ``e``: the normal
+        approximation of the logarithm, so that both ends are positive. Both are NaN where there is
+        no standard error.
 
         Parameters
         ----------
@@ -122,11 +133,13 @@ class Propensities:
         return self.values / factor, self.values * factor
 
     def extended(self, n_positions: int) -> Propensities:
-        """Propensities with values for all of the positions 1 to `n_positions`, by extrapolation where there are none.
+        """Propensities with values for all of the positions 1 to `n_positions`, by extrapolation
+        where there are none.
 
-        The value at position ``r`` is ``p_1 r^-eta``. ``eta`` is the least-squares fit to the logarithms of the values,
-        weighted with the inverse of their variances, or equally if one has no standard error. This is an assumption and
-        no estimate. Extrapolated values have no standard error, and `extrapolated` names their positions.
+        The value at position ``r`` is ``p_1 r^-eta``. ``eta`` is the least-squares fit to the
+        logarithms of the values, weighted with the inverse of their variances, or equally if one
+        has no standard error. This is an assumption and no estimate. Extrapolated values have no
+        standard error, and `extrapolated` names their positions.
 
         Parameters
         ----------
@@ -152,18 +165,24 @@ class Propensities:
         if len(missing):
             valued = np.flatnonzero(~np.isnan(values))[1:]
             if not len(valued):
-                raise ValueError("only position 1 has a propensity, and a power cannot be fitted to it")
+                raise ValueError(
+                    "only position 1 has a propensity, and a power cannot be fitted to it"
+                )
             relative = self.standard_errors[valued] / values[valued]
             has_errors = np.isfinite(relative).all() and (relative > 0).all()
             weight, x = relative**-2.0 if has_errors else np.ones(len(valued)), np.log(valued + 1.0)
             eta = -(weight * x * np.log(values[valued] / values[0])).sum() / (weight * x * x).sum()
             values[missing] = values[0] * (missing + 1.0) ** -eta
         errors = np.append(self.standard_errors, np.full(added, np.nan))
-        return Propensities(values, errors, tuple(sorted({*self.extrapolated, *(missing + 1).tolist()})))
+        return Propensities(
+            values, errors, tuple(sorted({*self.extrapolated, *(missing + 1).tolist()}))
+        )
 
     def __repr__(self) -> str:
         valued = [(r, value) for r, value in enumerate(self.values.tolist(), 1) if value == value]
-        shown = ", ".join(f"{r}: {value:.3g}" for r, value in valued[:10]) + ", ..." * (len(valued) > 10)
+        shown = ", ".join(f"{r}: {value:.3g}" for r, value in valued[:10]) + ", ..." * (
+            len(valued) > 10
+        )
         gaps = f", not_estimated={self.not_estimated}" * bool(self.not_estimated)
         more = f", extrapolated={list(self.extrapolated)}" * bool(self.extrapolated)
         return f"Propensities({shown}{gaps}{more})"
@@ -172,18 +191,21 @@ class Propensities:
 def harvest_propensities(log: ClickLog) -> Propensities:
     """Estimate propensities from documents that were shown at several positions for the same query.
 
-    Such logs come from several rankers, from a ranker that changed, or from randomized result lists. The log need not
-    say which ranker made a result list. With the weights ``v = n_k n_l / (n_k + n_l)`` of rows with ``n`` impressions
-    and ``c`` clicks at two positions, ``C_k^kl = sum v c_k / n_k``, and the propensities maximize
+    Such logs come from several rankers, from a ranker that changed, or from randomized result
+    lists. The log need not say which ranker made a result list. With the weights ``v = n_k n_l /
+    (n_k + n_l)`` of rows with ``n`` impressions and ``c`` clicks at two positions, ``C_k^kl = sum v
+    c_k / n_k``, and the propensities maximize
 
         sum_{k<l} C_k^kl log(p_k / (p_k + p_l)) + C_l^kl log(p_l / (p_k + p_l)),
 
-    which is concave in the logarithms of ``p``; see the page "Propensities from clicks" of the guide.
+    which is concave in the logarithms of ``p``; see the page "Propensities from clicks" of the
+    guide.
 
-    *Assumptions.* The position-based model (no trust bias, no cascade); and for a given query and document, the
-    position at which it is shown is independent of whether this user finds it relevant. Rankers may be sent different
-    queries: rates are compared within a row only. But if, for the same query, one ranker serves users or times with
-    other needs than another one, the estimate is wrong, and the log cannot show that.
+    *Assumptions.* The position-based model (no trust bias, no cascade); and for a given query and
+    document, the position at which it is shown is independent of whether this user finds it
+    relevant. Rankers may be sent different queries: rates are compared within a row only. But if,
+    for the same query, one ranker serves users or times with other needs than another one, the
+    estimate is wrong, and the log cannot show that.
 
     Parameters
     ----------
@@ -198,8 +220,9 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     Raises
     ------
     ValueError
-        If position 1 cannot be compared with any other position, as in a log of one ranker without randomization; or if
-        all impressions were clicked, so that those without a click are missing.
+        If position 1 cannot be compared with any other position, as in a log of one ranker without
+        randomization; or if all impressions were clicked, so that those without a click are
+        missing.
 
     Warns
     -----
@@ -208,10 +231,12 @@ def harvest_propensities(log: ClickLog) -> Propensities:
 
     References
     ----------
-    Agarwal, Zaitsev, Wang, Li, Najork and Joachims, "Estimating position bias without intrusive interventions", WSDM
-    2019, Section 4. Fang, Agarwal and Joachims, "Intervention harvesting for context-dependent examination-bias
-    estimation", SIGIR 2019, on propensities that depend on a context, such as the device: harvest from the sessions of
-    each (:meth:`boostrank.ClickLog.select`), and use them in a :class:`boostrank.clicks.ClickModel` of your own.
+    Agarwal, Zaitsev, Wang, Li, Najork and Joachims, "Estimating position bias without intrusive
+    interventions", WSDM 2019, Section 4. Fang, Agarwal and Joachims, "Intervention harvesting for
+    context-dependent examination-bias estimation", SIGIR 2019, on propensities that depend on a
+    context, such as the device: harvest from the sessions of each
+    (:meth:`boostrank.ClickLog.select`), and use them in a :class:`boostrank.clicks.ClickModel` of
+    your own.
 
     Examples
     --------
@@ -226,7 +251,8 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     check_log(log)
     if log.n_clicks == log.n_impressions:
         raise ValueError(
-            f"all {log.n_impressions} impressions of the log were clicked, so that all propensities would be 1. Log "
+            f"all {log.n_impressions} impressions of the log were clicked, so that all "
+            f"propensities would be 1. Log "
             "every document that was shown, with 0 clicks if it was not clicked"
         )
     warn_of_cut_lists(log)
@@ -237,8 +263,9 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     supported = np.equal(component, component[0])
     if supported.sum() < 2:
         raise ValueError(
-            "position 1 cannot be compared with another position by clicks on documents that were shown at both: the "
-            "log needs more clicks, randomized result lists, or result lists of several rankers"
+            "position 1 cannot be compared with another position by clicks on documents that were "
+            "shown at both: the log needs more clicks, randomized result lists, or result lists of "
+            "several rankers"
         )
     clicks = clicks[supported][:, supported]
     # The supported positions get the numbers 1, 2, ....
@@ -246,7 +273,10 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     shown = ClickLog(log.qid, kept.row, number[kept.position - 1], kept.clicks, kept.impressions)
     theta = _maximize(clicks)
     values, errors = np.full((2, len(supported)), np.nan)
-    values[supported], errors[supported] = np.exp(theta), np.exp(theta) * _errors(shown, clicks, theta)
+    values[supported], errors[supported] = (
+        np.exp(theta),
+        np.exp(theta) * _errors(shown, clicks, theta),
+    )
     errors[0] = 0.0
     return Propensities(values, errors)
 
@@ -263,12 +293,16 @@ def ending_with_click(log: ClickLog) -> tuple[int, int]:
 
 
 def warn_of_cut_lists(log: ClickLog) -> None:
-    """Warn if the lists of nearly all sessions with a click end with a click: what was shown below is missing."""
+    """Warn if the lists of nearly all sessions with a click end with a click: what was shown below
+    is missing.
+    """
     n_ending, n_sessions = ending_with_click(log)
     if n_sessions >= MIN_SESSIONS and n_ending > MAX_ENDING_WITH_CLICK * n_sessions:
         warn(
-            f"{n_ending} of {n_sessions} sessions with a click end with a click: the lists seem to be cut there, which "
-            "makes propensities of low positions several times too large. Log every document that was shown"
+            f"{n_ending} of {n_sessions} sessions with a click end with a click: the lists seem to "
+            f"be cut there, which "
+            "makes propensities of low positions several times too large. Log every document that "
+            "was shown"
         )
 
 
@@ -278,10 +312,11 @@ def _rows(shown: ClickLog) -> Segments:
 
 
 def _pairs(shown: ClickLog) -> Iterator[tuple[Ints, Ints]]:
-    """Numbers of two entries of the same row, in blocks; each pair is in two of them, once in each sequence.
+    """Numbers of two entries of the same row, in blocks; each pair is in two of them, once in each
+    sequence.
 
-    Entries of a row are next to each other. So each block has the pairs of entries with the same difference of their
-    numbers, and there are at most twice as many blocks as positions.
+    Entries of a row are next to each other. So each block has the pairs of entries with the same
+    difference of their numbers, and there are at most twice as many blocks as positions.
     """
     second = np.arange(1, shown.n_entries)
     for lag in range(1, shown.n_positions):
@@ -292,10 +327,11 @@ def _pairs(shown: ClickLog) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _clicks_of_pairs(shown: ClickLog, n_positions: int) -> Floats:
-    """The sums ``C_k^kl`` over the rows that were shown at two positions, in line k and column l, counted from 0.
+    """The sums ``C_k^kl`` over the rows that were shown at two positions, in line k and column l,
+    counted from 0.
 
-    The weight of a row, ``v = n_k n_l / (n_k + n_l)``, is up to a factor the inverse variance of the difference of two
-    rates.
+    The weight of a row, ``v = n_k n_l / (n_k + n_l)``, is up to a factor the inverse variance of
+    the difference of two rates.
     """
     sums, impressions = np.zeros(n_positions**2), shown.impressions.astype(np.float64)
     for entry, other in _pairs(shown):
@@ -313,7 +349,8 @@ def _maximize(clicks: Floats) -> Floats:
         step = _inverse(curvature) @ score
         if np.abs(step).max() <= TOLERANCE:
             return theta
-        # Far from the maximum a full step may be too long. Rounding errors must not stop the last steps.
+        # Far from the maximum a full step may be too long. Rounding errors must not stop the last
+        # steps.
         lowest = value - 1e-12 * abs(value)
         while (derivatives := _likelihood(clicks, theta + step))[0] < lowest:
             step *= 0.5
@@ -322,16 +359,23 @@ def _maximize(clicks: Floats) -> Floats:
 
 
 def _likelihood(clicks: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
-    """The log-likelihood at logarithms of propensities, its gradient, and minus its matrix of second derivatives."""
+    """The log-likelihood at logarithms of propensities, its gradient, and minus its matrix of
+    second derivatives.
+    """
     difference, clicks_of_both = theta[:, None] - theta, clicks + clicks.T
     share = special.expit(difference)
     weights = clicks_of_both * share * (1.0 - share)
-    value, score = (clicks * special.log_expit(difference)).sum(), (clicks - clicks_of_both * share).sum(axis=1)
+    value, score = (
+        (clicks * special.log_expit(difference)).sum(),
+        (clicks - clicks_of_both * share).sum(axis=1),
+    )
     return float(value), score, np.diag(weights.sum(axis=1)) - weights
 
 
 def _inverse(curvature: Floats) -> Floats:
-    """Inverse of the matrix for all positions but the first, whose row and column are 0: steps do not change it."""
+    """Inverse of the matrix for all positions but the first, whose row and column are 0: steps do
+    not change it.
+    """
     inverse = np.zeros_like(curvature)
     inverse[1:, 1:] = np.linalg.inv(curvature[1:, 1:])
     return inverse
@@ -340,9 +384,10 @@ def _inverse(curvature: Floats) -> Floats:
 def _errors(shown: ClickLog, clicks: Floats, theta: Floats) -> Floats:
     """Standard errors of the logarithms of the propensities, shape (n_positions,).
 
-    The derivative of the likelihood by ``log p_k`` is, for the row of each pair of entries, ``v (p_l c_k / n_k - p_k
-    c_l / n_l) / (p_k + p_l)``, and that by ``log p_l`` is minus this number. Both have the expectation 0 for every row.
-    The larger one of two errors is used: that of independent clicks, and one that is robust to dependent clicks.
+    The derivative of the likelihood by ``log p_k`` is, for the row of each pair of entries, ``v
+    (p_l c_k / n_k - p_k c_l / n_l) / (p_k + p_l)``, and that by ``log p_l`` is minus this number.
+    Both have the expectation 0 for every row. The larger one of two errors is used: that of
+    independent clicks, and one that is robust to dependent clicks.
     """
     n_positions, p = len(theta), np.exp(theta)
     inverse = _inverse(_likelihood(clicks, theta)[2])
@@ -356,7 +401,9 @@ def _errors(shown: ClickLog, clicks: Floats, theta: Floats) -> Floats:
         coefficients = np.zeros(size)
         for entry, other in _pairs(entries):
             k, m = entries.position[entry] - 1, entries.position[other] - 1
-            share = entries.impressions[other] / (entries.impressions[entry] + entries.impressions[other])
+            share = entries.impressions[other] / (
+                entries.impressions[entry] + entries.impressions[other]
+            )
             # Derivatives of both scores by the clicks of the entry.
             derivative = share * p[m] / (p[k] + p[m])
             coefficients += np.bincount(entry * n_positions + k, derivative, size)
@@ -365,7 +412,9 @@ def _errors(shown: ClickLog, clicks: Floats, theta: Floats) -> Floats:
         variance += of_clicks[block.rows] @ influence**2
         used[block.rows] = influence.any(axis=1)
         clicked = entries.clicks > 0
-        np.add.at(scores, query[block.rows][clicked], entries.clicks[clicked, None] * influence[clicked])
+        np.add.at(
+            scores, query[block.rows][clicked], entries.clicks[clicked, None] * influence[clicked]
+        )
     n_queries = len(np.unique(query[used]))
     robust = (scores**2).sum(axis=0) * n_queries / max(1, n_queries - 1)
     return np.sqrt(np.maximum(variance, robust))
@@ -377,5 +426,7 @@ def _variance_of_clicks(shown: ClickLog, propensity: Floats) -> Floats:
     examined = shown.impressions * p
     clicks, total = rows.sum(shown.clicks).astype(np.float64), rows.sum(examined)
     pairs = total**2 - rows.sum(examined * p)
-    square = np.divide(clicks * (clicks - 1.0), pairs, out=np.zeros_like(pairs), where=pairs > 1e-9 * total**2)
+    square = np.divide(
+        clicks * (clicks - 1.0), pairs, out=np.zeros_like(pairs), where=pairs > 1e-9 * total**2
+    )
     return examined * rows.repeat(clicks / total) - examined * p * rows.repeat(square)

@@ -1,15 +1,17 @@
 """Estimates of the probability of relevance from clicks, corrected for position and trust.
 
-If a document had ``N_r`` impressions and ``C_r`` clicks at position ``r``, where ``P(click) = a_r gamma + b_r``, then
-``sum_r w_r (C_r - b_r N_r) / sum_r w_r a_r N_r`` has the expectation ``gamma`` for all weights ``w_r >= 0`` that do not
-depend on the clicks: 1, and ``1 / a_r`` for a cascade model in which sessions go on after clicks, for which only that
-is unbiased. The page "Relevance from clicks" of the guide (examples/guide/theory/click_relevance.md) has the proofs,
-and the bias of `clip`.
+If a document had ``N_r`` impressions and ``C_r`` clicks at position ``r``, where ``P(click) = a_r
+gamma + b_r``, then ``sum_r w_r (C_r - b_r N_r) / sum_r w_r a_r N_r`` has the expectation ``gamma``
+for all weights ``w_r >= 0`` that do not depend on the clicks: 1, and ``1 / a_r`` for a cascade
+model in which sessions go on after clicks, for which only that is unbiased. The page "Relevance
+from clicks" of the guide (examples/guide/theory/click_relevance.md) has the proofs, and the bias of
+`clip`.
 
-Documents with few clicks may be judged by a prediction from the features: with a *prior* ``g``, a prediction of the
-relevance from the clicks on other queries, and the *evidence* ``E``, the number of known impressions that would say as
-much as the clicks, the shrunk estimate is ``(E estimate + lambda g) / (E + lambda)``, with the strength ``lambda`` of
-the largest likelihood. The same page says why it stays consistent, and when it gains.
+Documents with few clicks may be judged by a prediction from the features: with a *prior* ``g``, a
+prediction of the relevance from the clicks on other queries, and the *evidence* ``E``, the number
+of known impressions that would say as much as the clicks, the shrunk estimate is ``(E estimate +
+lambda g) / (E + lambda)``, with the strength ``lambda`` of the largest likelihood. The same page
+says why it stays consistent, and when it gains.
 """
 
 from __future__ import annotations
@@ -24,11 +26,12 @@ from boostrank.clicks.models import Cascade, ClickModel, get_click_model
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import check_number, refuse_first, warn
 
-# Chance does not explain clicks above the largest expectation plus this number of standard deviations plus this number
-# of clicks, which are added because small counts are not normally distributed.
+# Chance does not explain clicks above the largest expectation plus this number of standard
+# deviations plus this number of clicks, which are added because small counts are not normally
+# distributed.
 MAX_DEVIATIONS = 4.0
-# The smallest prior, relative to the mean relevance, and the largest one: no document is predicted to be irrelevant, or
-# relevant, for sure.
+# The smallest prior, relative to the mean relevance, and the largest one: no document is predicted
+# to be irrelevant, or relevant, for sure.
 MIN_PRIOR, MAX_PRIOR = 0.02, 0.98
 # Limits of the logarithm of the strength, which is a number of examined impressions.
 LOG_STRENGTHS = (-7.0, 14.0)
@@ -50,8 +53,8 @@ class RelevanceEstimates(NamedTuple):
     impressions : ndarray of int64, shape (n_documents,)
         Number of impressions of each row, without those that are known not to be examined.
     shown : ndarray of bool, shape (n_documents,)
-        Whether a row had an impression that may be examined. A row that had none has no support: nothing is known about
-        its relevance.
+        Whether a row had an impression that may be examined. A row that had none has no support:
+        nothing is known about its relevance.
 
     Examples
     --------
@@ -70,14 +73,15 @@ class RelevanceEstimates(NamedTuple):
 def estimate_relevance(log: ClickLog, model: Any, *, clip: float = 0.0) -> RelevanceEstimates:
     """Estimate the probability of relevance of each row of `X` from its clicks.
 
-    Estimates are unbiased without `clip`, so that they may be negative or above 1; the page "Relevance from clicks" of
-    the guide has the proofs.
+    Estimates are unbiased without `clip`, so that they may be negative or above 1; the page
+    "Relevance from clicks" of the guide has the proofs.
 
     Parameters
     ----------
     log : ClickLog
     model : str, ClickModel, or array-like of propensities
-        As in :func:`boostrank.clicks.get_click_model`. Its probabilities are those that were estimated or are known.
+        As in :func:`boostrank.clicks.get_click_model`. Its probabilities are those that were
+        estimated or are known.
     clip : float in [0, 1), default 0
         Smallest number that divides: smaller probabilities are replaced by it.
 
@@ -102,7 +106,8 @@ def estimate_relevance(log: ClickLog, model: Any, *, clip: float = 0.0) -> Relev
     check_log(log)
     click_model = get_click_model(model)
     if click_model.is_by_position:
-        # The corrections depend on the position only: sums over counts are the same as over sessions, and faster.
+        # The corrections depend on the position only: sums over counts are the same as over
+        # sessions, and faster.
         log = log.aggregate()
     weights, a, b = entry_weights(log, click_model, clip)
     impressions = log.total(np.where(a > 0.0, log.impressions, 0.0))
@@ -113,9 +118,11 @@ def estimate_relevance(log: ClickLog, model: Any, *, clip: float = 0.0) -> Relev
 
 
 def entry_weights(log: ClickLog, model: ClickModel, clip: float) -> tuple[Floats, Floats, Floats]:
-    """The weight ``w`` and the correction ``a`` and ``b`` of each entry, each of shape (n_entries,).
+    """The weight ``w`` and the correction ``a`` and ``b`` of each entry, each of shape
+    (n_entries,).
 
-    The weight is 0 for entries that are known not to be examined. Errors are those of :func:`estimate_relevance`.
+    The weight is 0 for entries that are known not to be examined. Errors are those of
+    :func:`estimate_relevance`.
     """
     check_number("clip", clip, smallest=0, below=1)
     a, b = model.corrections(log)
@@ -128,17 +135,22 @@ def entry_weights(log: ClickLog, model: ClickModel, clip: float) -> tuple[Floats
 
 
 def require_support(log: ClickLog, without: Bools, advice: str) -> None:
-    """Raise ValueError that names the first row in `without`, whose rows matter and were never shown, if any."""
+    """Raise ValueError that names the first row in `without`, whose rows matter and were never
+    shown, if any.
+    """
     fault = f"{np.count_nonzero(without)} of {len(without)} rows have no support: the log says nothing about"
     reason = "which was never shown where it may be examined"
-    refuse_first(without, lambda row: f"{fault} the relevance of {log.name_of_row(row)}, {reason}. {advice}")
+    refuse_first(
+        without, lambda row: f"{fault} the relevance of {log.name_of_row(row)}, {reason}. {advice}"
+    )
 
 
 def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
-    """Warn if rows have more clicks than rows that are always relevant, by more than chance explains.
+    """Warn if rows have more clicks than rows that are always relevant, by more than chance
+    explains.
 
-    Then the probabilities of the model are too small. There is no warning for models whose corrections depend on more
-    than the position.
+    Then the probabilities of the model are too small. There is no warning for models whose
+    corrections depend on more than the position.
     """
     if not model.is_by_position:
         return
@@ -151,21 +163,27 @@ def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
     if (excess > 0.0).any():
         row = int(np.argmax(excess))
         warn(
-            f"{np.count_nonzero(excess > 0.0)} of {len(log)} rows have more clicks than any relevance explains: "
-            f"{log.name_of_row(row)} has {clicks[row]:.0f}, and a document that is always relevant would have "
-            f"{mean[row]:.0f} with {model!r}. Its probabilities are too small, and a correction that is too strong may "
-            "be worse than none: estimate the propensities, for example with boostrank.clicks.harvest_propensities"
+            f"{np.count_nonzero(excess > 0.0)} of {len(log)} rows have more clicks than any "
+            f"relevance explains: {log.name_of_row(row)} has {clicks[row]:.0f}, and a document "
+            f"that is always relevant would have {mean[row]:.0f} with {model!r}. Its probabilities "
+            f"are too small, and a correction that is too strong may "
+            "be worse than none: estimate the propensities, for example with "
+            "boostrank.clicks.harvest_propensities"
         )
 
 
 def evidence(log: ClickLog, model: ClickModel, clip: float, prior: Floats) -> Floats:
-    """The evidence ``E`` of each row, shape (n_documents,); 0 for rows without examined impressions."""
+    """The evidence ``E`` of each row, shape (n_documents,); 0 for rows without examined
+    impressions.
+    """
     weights, a, b = entry_weights(log, model, clip)
     prior = np.minimum(prior, MAX_PRIOR)
     probability = np.clip(a * prior[log.row] + b, 0.0, 1.0)
     exposure = log.total(weights * a * log.impressions)
     noise = log.total(weights**2 * probability * (1.0 - probability) * log.impressions)
-    return np.divide(prior * (1.0 - prior) * exposure**2, noise, out=np.zeros(len(log)), where=noise > 0.0)
+    return np.divide(
+        prior * (1.0 - prior) * exposure**2, noise, out=np.zeros(len(log)), where=noise > 0.0
+    )
 
 
 def mean_relevance(estimates: Floats, weights: Floats) -> float:
@@ -174,7 +192,9 @@ def mean_relevance(estimates: Floats, weights: Floats) -> float:
 
 
 def mean_positions(log: ClickLog) -> Floats:
-    """Mean position of each row over its impressions, shape (n_documents,); below the lists where it has none."""
+    """Mean position of each row over its impressions, shape (n_documents,); below the lists where
+    it has none.
+    """
     positions, impressions = log.total(log.position * log.impressions), log.total(log.impressions)
     queries, shown = log.queries, np.zeros(log.queries.n_queries, dtype=np.int64)
     np.maximum.at(shown, log.query, log.position)
@@ -184,8 +204,11 @@ def mean_positions(log: ClickLog) -> Floats:
     return np.divide(positions, impressions, out=otherwise, where=impressions > 0.0)
 
 
-def predict_relevance(estimates: Floats, weights: Floats, logs: Floats, positions: Floats) -> Floats:
-    """The prior ``exp(c_0 + c_1 f + c_2 l)``, a Poisson regression on the numbers of each row, shape (n_documents,).
+def predict_relevance(
+    estimates: Floats, weights: Floats, logs: Floats, positions: Floats
+) -> Floats:
+    """The prior ``exp(c_0 + c_1 f + c_2 l)``, a Poisson regression on the numbers of each row,
+    shape (n_documents,).
 
     Parameters
     ----------
@@ -208,7 +231,8 @@ def predict_relevance(estimates: Floats, weights: Floats, logs: Floats, position
 
 
 def prior_strength(estimates: Floats, weights: Floats, prior: Floats) -> float:
-    """The number ``lambda`` with the largest likelihood of the estimates; arguments have shape (n_documents,).
+    """The number ``lambda`` with the largest likelihood of the estimates; arguments have shape
+    (n_documents,).
 
     Examples
     --------
@@ -233,6 +257,8 @@ def prior_strength(estimates: Floats, weights: Floats, prior: Floats) -> float:
 
 
 def shrunk(estimates: Floats, weights: Floats, prior: Floats) -> Floats:
-    """The shrunk estimates with the strength that the estimates themselves say, in [0, 1], shape (n_documents,)."""
+    """The shrunk estimates with the strength that the estimates themselves say, in [0, 1], shape
+    (n_documents,).
+    """
     strength = prior_strength(estimates, weights, prior)
     return np.clip((weights * estimates + strength * prior) / (weights + strength), 0.0, 1.0)

@@ -1,4 +1,6 @@
-"""Clicks that are drawn from a click model, for tests, and for experiments in which the truth is known."""
+"""Clicks that are drawn from a click model, for tests, and for experiments in which the truth is
+known.
+"""
 
 from __future__ import annotations
 
@@ -64,25 +66,28 @@ def simulate_clicks(
     y : array-like, shape (n_documents,)
         Labels, which determine the probability of relevance.
     scores : array-like, shape (n_documents,)
-        Finite scores of the ranker that makes the result lists. Tied documents are ranked by row number.
+        Finite scores of the ranker that makes the result lists. Tied documents are ranked by row
+        number.
     qid : array-like, shape (n_documents,)
         Query id of each row.
     model : {"position-based", "trust-bias", "cascade"}, ClickModel, or array-like of propensities
         As in :func:`boostrank.clicks.get_click_model`.
     n_sessions : int or array-like of int, shape (n_queries,), default 10,000
-        Number of sessions; the query of each is drawn uniformly. An array has the number of sessions of each query, in
-        the sequence in which the queries first appear.
+        Number of sessions; the query of each is drawn uniformly. An array has the number of
+        sessions of each query, in the sequence in which the queries first appear.
     depth : int or None, default 10
-        Number of documents of a result list; shorter queries show all their documents. None: all documents.
+        Number of documents of a result list; shorter queries show all their documents. None: all
+        documents.
     policy : "deterministic", ("plackett-luce", temperature) or ("swap", probability), default "deterministic"
-        How result lists follow from the scores. ``"deterministic"`` sorts documents by score. ``"plackett-luce"`` draws
-        a ranking for each session, in which each next document is drawn with a probability proportional to
-        ``exp(score / temperature)`` from those left. ``"swap"`` sorts by score, and then, with the given probability,
-        exchanges the document at position 1 with the one at a position that is drawn uniformly from the others. Swaps
-        are interventions from which propensities can be estimated.
+        How result lists follow from the scores. ``"deterministic"`` sorts documents by score.
+        ``"plackett-luce"`` draws a ranking for each session, in which each next document is drawn
+        with a probability proportional to ``exp(score / temperature)`` from those left. ``"swap"``
+        sorts by score, and then, with the given probability, exchanges the document at position 1
+        with the one at a position that is drawn uniformly from the others. Swaps are interventions
+        from which propensities can be estimated.
     relevance : {"exp2", "linear"} or callable, default "exp2"
-        Probability of relevance of a label: ``(2^y - 1) / (2^max - 1)``, ``y / max`` with the largest label of `y`, or
-        a vectorized function of labels that returns probabilities.
+        Probability of relevance of a label: ``(2^y - 1) / (2^max - 1)``, ``y / max`` with the
+        largest label of `y`, or a vectorized function of labels that returns probabilities.
     noise : float in [0, 1), default 0
         Irrelevant documents become relevant with this probability: ``gamma + noise (1 - gamma)``.
     random_state : int, Generator or None
@@ -99,8 +104,8 @@ def simulate_clicks(
 
     References
     ----------
-    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017, Section 6.1, for
-    the position-based model with swaps.
+    Joachims, Swaminathan and Schnabel, "Unbiased learning-to-rank with biased feedback", WSDM 2017,
+    Section 6.1, for the position-based model with swaps.
 
     Examples
     --------
@@ -125,7 +130,9 @@ def simulate_clicks(
     query_of_session = _sessions_of_queries(n_sessions, queries, random)
     sizes = queries.sizes if depth is None else np.minimum(queries.sizes, depth)
     sessions = Segments.from_sizes(sizes[query_of_session])
-    shown = _result_lists(queries.group(values), queries, query_of_session, sessions, checked_policy, random)
+    shown = _result_lists(
+        queries.group(values), queries, query_of_session, sessions, checked_policy, random
+    )
     row = queries.group(np.arange(len(labels)))[shown]
     clicks = click_model.draw(gamma[row], sessions, random)
     session = sessions.repeat(np.arange(sessions.n_segments))
@@ -136,9 +143,13 @@ def simulate_clicks(
 def _checked_policy(policy: Any) -> tuple[str, float]:
     if policy == "deterministic":
         return "deterministic", 0.0
-    name, strength = policy if isinstance(policy, (tuple, list)) and len(policy) == 2 else ("", np.nan)
+    name, strength = (
+        policy if isinstance(policy, (tuple, list)) and len(policy) == 2 else ("", np.nan)
+    )
     limit = {"plackett-luce": np.inf, "swap": 1.0}.get(name, np.nan)
-    if not (checks.is_number(strength) and 0 <= strength <= limit and (strength > 0 or name == "swap")):
+    if not (
+        checks.is_number(strength) and 0 <= strength <= limit and (strength > 0 or name == "swap")
+    ):
         expected = "'deterministic', ('plackett-luce', temperature) with temperature > 0, or ('swap', probability) with"
         checks.refuse("policy", policy, f"{expected} a probability in [0, 1]")
     return name, float(strength)
@@ -152,7 +163,9 @@ def _relevance_probability(labels: Floats, relevance: RelevanceProbability) -> F
     gamma: Floats = np.array(relevance(labels), dtype=np.float64)
     check_lengths(y=len(labels), relevance=gamma.size)
     bad = ~((gamma >= 0) & (gamma <= 1))
-    checks.refuse_first(bad, lambda row: f"relevance of y[{row}] = {labels[row]:g} is {gamma[row]:g}, not in [0, 1]")
+    checks.refuse_first(
+        bad, lambda row: f"relevance of y[{row}] = {labels[row]:g} is {gamma[row]:g}, not in [0, 1]"
+    )
     return gamma
 
 
@@ -162,14 +175,24 @@ def _sessions_of_queries(n_sessions: Any, queries: Queries, random: np.random.Ge
         checks.check_count("n_sessions", n_sessions)
         return np.asarray(random.integers(0, queries.n_queries, size=int(n_sessions)))
     counts = as_array(n_sessions, "n_sessions")
-    if counts.shape != (queries.n_queries,) or counts.dtype.kind not in "iu" or counts.min() < 0 or not counts.any():
+    if (
+        counts.shape != (queries.n_queries,)
+        or counts.dtype.kind not in "iu"
+        or counts.min() < 0
+        or not counts.any()
+    ):
         expected = f"an integer of at least 1, or {queries.n_queries} integers of at least 0, one for each query"
         checks.refuse("n_sessions", n_sessions, f"{expected} and not all 0")
     return np.repeat(np.arange(queries.n_queries), counts)
 
 
 def _result_lists(
-    scores: Floats, queries: Queries, query_of_session: Ints, sessions: Segments, policy: tuple[str, float], random: Any
+    scores: Floats,
+    queries: Queries,
+    query_of_session: Ints,
+    sessions: Segments,
+    policy: tuple[str, float],
+    random: Any,
 ) -> Ints:
     """Grouped document numbers of the entries of all sessions."""
     kind, strength = policy
@@ -179,9 +202,13 @@ def _result_lists(
         # Sorting scores plus independent Gumbel noise draws from the Plackett-Luce model.
         sorting = lists.sort((scores / strength)[document] + random.gumbel(size=lists.n_rows))
         return document[sorting[lists.positions < lists.repeat(sessions.sizes)]]
-    shown = queries.sort(scores)[sessions.repeat(queries.starts[query_of_session]) + sessions.positions]
+    shown = queries.sort(scores)[
+        sessions.repeat(queries.starts[query_of_session]) + sessions.positions
+    ]
     if kind == "swap":
-        swapped = np.flatnonzero((random.random(sessions.n_segments) < strength) & (sessions.sizes > 1))
+        swapped = np.flatnonzero(
+            (random.random(sessions.n_segments) < strength) & (sessions.sizes > 1)
+        )
         first = sessions.starts[swapped]
         other = first + random.integers(1, sessions.sizes[swapped])
         shown[first], shown[other] = shown[other], shown[first]

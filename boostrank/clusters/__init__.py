@@ -1,10 +1,11 @@
 """Training on several workers, whatever engine starts them: Dask, Ray or Spark.
 
-Four modules know no engine. :mod:`~boostrank.clusters.driver` is the part of the driver, the process that calls
-``fit``: it checks the settings, chooses the queries to hold out, and gives the trained model to the ranker.
-:mod:`~boostrank.clusters.worker` is what each worker runs. :mod:`~boostrank.clusters.rows` checks the rows of a
-partition, and says which of them must move so that each query is in one partition.
-:mod:`~boostrank.clusters.collective` adds up numbers of all workers.
+Four modules know no engine. :mod:`~boostrank.clusters.driver` is the part of the driver, the
+process that calls ``fit``: it checks the settings, chooses the queries to hold out, and gives the
+trained model to the ranker. :mod:`~boostrank.clusters.worker` is what each worker runs.
+:mod:`~boostrank.clusters.rows` checks the rows of a partition, and says which of them must move so
+that each query is in one partition. :mod:`~boostrank.clusters.collective` adds up numbers of all
+workers.
 """
 
 from collections.abc import Iterator

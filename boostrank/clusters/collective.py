@@ -1,7 +1,8 @@
-"""Communication between the workers of one training: sums over all workers, and the network of the boosting library.
+"""Communication between the workers of one training: sums over all workers, and the network of the
+boosting library.
 
-The sums go through XGBoost's collective, for LightGBM too, because LightGBM's own network has no public function for
-them.
+The sums go through XGBoost's collective, for LightGBM too, because LightGBM's own network has no
+public function for them.
 """
 
 from __future__ import annotations
@@ -26,23 +27,27 @@ from boostrank.training.objective import BoundLoss, Objective, unit_scale
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300
-#: Seconds that the tracker waits for the last worker to disconnect, where no client keeps it alive until then.
+#: Seconds that the tracker waits for the last worker to disconnect, where no client keeps it alive
+#: until then.
 CLOSING_SECONDS = 60
-#: Attempts to connect. The tracker and the other workers run already when a worker connects, so that one attempt is
-#: enough, and an error shows without a delay.
+#: Attempts to connect. The tracker and the other workers run already when a worker connects, so
+#: that one attempt is enough, and an error shows without a delay.
 RETRIES = 1
-#: Minutes that LightGBM's workers wait for each other at the start, unless the parameter `time_out` says otherwise.
+#: Minutes that LightGBM's workers wait for each other at the start, unless the parameter `time_out`
+#: says otherwise.
 TIMEOUT_MINUTES = 5
 #: Once a worker has failed, the others get this many seconds to raise their own errors.
 ERROR_SECONDS = 15.0
-#: Types of errors that follow from the error of another worker: those of the backends' networks, and our own.
+#: Types of errors that follow from the error of another worker: those of the backends' networks,
+#: and our own.
 CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
 
 T = TypeVar("T")
 
 
 class Tracker:
-    """The tracker of XGBoost's collective, which connects the workers. It runs as long as this object lives.
+    """The tracker of XGBoost's collective, which connects the workers. It runs as long as this
+    object lives.
 
     Attributes
     ----------
@@ -61,46 +66,64 @@ class Tracker:
             self._tracker.wait_for(CLOSING_SECONDS)
 
     def __del__(self) -> None:
-        # Where a worker was lost, the tracker still waits for it, and raises an error when it is stopped.
+        # Where a worker was lost, the tracker still waits for it, and raises an error when it is
+        # stopped.
         with suppress(XGBoostError):
             self._tracker.free()
 
 
 def communicator(tracker: dict[str, Any], rank: int) -> AbstractContextManager[Any]:
-    """Connect to the other workers as worker `rank` while the context lasts; `tracker` is the address of a Tracker."""
+    """Connect to the other workers as worker `rank` while the context lasts; `tracker` is the
+    address of a Tracker.
+    """
     # The tracker sorts workers by these ids as strings.
-    settings = {"dmlc_task_id": f"{rank:08d}", "dmlc_timeout": TIMEOUT_SECONDS, "dmlc_retry": RETRIES}
+    settings = {
+        "dmlc_task_id": f"{rank:08d}",
+        "dmlc_timeout": TIMEOUT_SECONDS,
+        "dmlc_retry": RETRIES,
+    }
     return collective.CommunicatorContext(**tracker, **settings)
 
 
 @contextmanager
 def lightgbm_network(host: str, parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Connect LightGBM on this worker with LightGBM on the others while the context lasts. All workers must call it.
+    """Connect LightGBM on this worker with LightGBM on the others while the context lasts. All
+    workers must call it.
 
-    Gives parameters that LightGBM needs besides. `host` is the name or the address by which others reach this worker.
+    Gives parameters that LightGBM needs besides. `host` is the name or the address by which others
+    reach this worker.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as reserved:
-        # Bound until all have their ports, so that no other process takes it before LightGBM listens.
+        # Bound until all have their ports, so that no other process takes it before LightGBM
+        # listens.
         compute_on_all_workers(lambda: reserved.bind(("", parameters.get("local_listen_port", 0))))
         port = reserved.getsockname()[1]
-        addresses = [collective.broadcast(f"{host}:{port}", rank) for rank in range(collective.get_world_size())]
+        addresses = [
+            collective.broadcast(f"{host}:{port}", rank)
+            for rank in range(collective.get_world_size())
+        ]
     if len(addresses) == 1:
         yield {}
         return
     lgb = import_backend("lightgbm")
-    # The network belongs to the thread; a booster is needed only to call its method. The network must be connected
-    # before any Dataset is made, so that all workers have the same bins.
+    # The network belongs to the thread; a booster is needed only to call its method. The network
+    # must be connected before any Dataset is made, so that all workers have the same bins.
     data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
     handle = lgb.Booster({"verbosity": -1}, data)
     handle.set_network(addresses, port, parameters.get("time_out", TIMEOUT_MINUTES), len(addresses))
     try:
-        yield {"num_machines": len(addresses), "tree_learner": parameters.get("tree_learner", "data")}
+        yield {
+            "num_machines": len(addresses),
+            "tree_learner": parameters.get("tree_learner", "data"),
+        }
     finally:
         handle.free_network()
 
 
 def allreduce(values: ArrayLike, operation: collective.Op = collective.Op.SUM) -> Floats:
-    """Sum, or another operation, over all workers, which must all call it, with arrays of one shape."""
+    """Sum, or another operation, over all workers, which must all call it, with arrays of one
+    shape.
+    """
     local = np.asarray(values, dtype=np.float64)
     return collective.allreduce(local, operation).reshape(local.shape)
 
@@ -115,10 +138,11 @@ class StoppedError(RuntimeError):
 
 
 def compute_on_all_workers(compute: Callable[[], T]) -> T:
-    """Return the result of a function; if it raises an error on one worker, all raise one. All workers must call it.
+    """Return the result of a function; if it raises an error on one worker, all raise one. All
+    workers must call it.
 
-    Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection for a slow one. The
-    errors of the others are StoppedErrors that say what happened.
+    Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection
+    for a slow one. The errors of the others are StoppedErrors that say what happened.
     """
     error: Exception | None = None
     try:
@@ -132,7 +156,9 @@ def compute_on_all_workers(compute: Callable[[], T]) -> T:
 
 
 def raise_cause(errors: Sequence[BaseException]) -> None:
-    """Raise the first error of a worker that does not follow from that of another one, or else the first, if any."""
+    """Raise the first error of a worker that does not follow from that of another one, or else the
+    first, if any.
+    """
     if errors:
         raise min(errors, key=lambda error: type(error).__name__ in CONSEQUENCES)
 
@@ -165,7 +191,9 @@ class GlobalMeasure(BoundMeasure):
 
 
 def global_unit_mean(weights: Floats) -> Floats:
-    """Weights of this worker, divided by the mean of those of all workers that are not 0. All workers must call it."""
+    """Weights of this worker, divided by the mean of those of all workers that are not 0. All
+    workers must call it.
+    """
     total, n_documents = allreduce([weights.sum(), np.count_nonzero(weights)])
     if not n_documents:
         raise ValueError("sample_weight is zero for all queries to train on")
@@ -173,14 +201,18 @@ def global_unit_mean(weights: Floats) -> Floats:
 
 
 def use_global_start(objective: BoundLoss) -> None:
-    """Give the objective of each worker's data the offset and scale that an objective of all the data would have.
+    """Give the objective of each worker's data the offset and scale that an objective of all the
+    data would have.
 
-    Both depend on the data. Without this, each worker would boost another loss. All workers must call it.
+    Both depend on the data. Without this, each worker would boost another loss. All workers must
+    call it.
     """
     if isinstance(objective, Objective):
         objective.offset = _best_constant(objective)
     objective.scale = 1.0
-    hessian = objective.gradient_hessian(np.zeros(objective.queries.n_documents, dtype=np.float32))[1]
+    hessian = objective.gradient_hessian(np.zeros(objective.queries.n_documents, dtype=np.float32))[
+        1
+    ]
     n_documents, total = allreduce([objective.n_weighted(hessian), hessian.sum(dtype=np.float64)])
     objective.scale = float(unit_scale(n_documents, total))
 
@@ -188,18 +220,24 @@ def use_global_start(objective: BoundLoss) -> None:
 def _best_constant(objective: Objective) -> float:
     """The surrogate's best constant score for the targets of all workers.
 
-    At a constant score ``c`` a query's loss is ``W(c) - c sum(u)`` plus terms that do not depend on ``c``, and ``W(c)``
-    depends on the number of its documents alone. So all queries of equal size may be replaced by one query with their
-    mean target and the sum of their weights; there are few sizes.
+    At a constant score ``c`` a query's loss is ``W(c) - c sum(u)`` plus terms that do not depend on
+    ``c``, and ``W(c)`` depends on the number of its documents alone. So all queries of equal size
+    may be replaced by one query with their mean target and the sum of their weights; there are few
+    sizes.
     """
     queries = objective.queries
     sizes = queries.repeat(queries.sizes)
     weights = np.ones(len(sizes)) if objective.weights is None else objective.weights
     n_sizes = int(allreduce_max(queries.sizes.max())) + 1
     weight, mass = allreduce(
-        [np.bincount(sizes, weights=values, minlength=n_sizes) for values in (weights, weights * objective.targets)]
+        [
+            np.bincount(sizes, weights=values, minlength=n_sizes)
+            for values in (weights, weights * objective.targets)
+        ]
     )
     present = np.flatnonzero(weight)
     merged = Segments.from_sizes(present)
     targets = merged.repeat(mass[present] / weight[present])
-    return objective.surrogate.best_constant(targets, merged, merged.repeat(weight[present] / present))
+    return objective.surrogate.best_constant(
+        targets, merged, merged.repeat(weight[present] / present)
+    )

@@ -1,4 +1,6 @@
-"""``fit`` on several workers, as the driver sees it: from the settings of a ranker to its trained model."""
+"""``fit`` on several workers, as the driver sees it: from the settings of a ranker to its trained
+model.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,17 @@ from boostrank.training.features import TrainingFeatures
 from boostrank.training.losses import is_function
 from boostrank.training.settings import Settings
 
-#: Parameters that LightGBM has only in training on one machine, and what happens with several workers.
+#: Parameters that LightGBM has only in training on one machine, and what happens with several
+#: workers.
 ONE_MACHINE_ONLY = {
     "interaction_constraints": "LightGBM's workers crash with it",
     **dict.fromkeys(
-        ("linear_tree", "cegb_penalty_split", "cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
+        (
+            "linear_tree",
+            "cegb_penalty_split",
+            "cegb_penalty_feature_lazy",
+            "cegb_penalty_feature_coupled",
+        ),
         "each of LightGBM's workers would compute it from its own rows",
     ),
     "monotone_constraints_method": "LightGBM's workers use 'basic' in place of others",
@@ -35,12 +43,17 @@ TREE_LEARNERS = ("data", "data_parallel", "voting", "voting_parallel")
 HELD_OUT = "valid_0"
 
 
-#: A training of one worker: :func:`~boostrank.clusters.worker.train_worker` with a backend and a specification.
+#: A training of one worker: :func:`~boostrank.clusters.worker.train_worker` with a backend and a
+#: specification.
 Work = Callable[..., Trained | None]
 
 
 def checked_settings(
-    ranker: BoostedRanker, eval_set: Any, early_stopping_metric: str | None = None, *, name: str = "eval_set"
+    ranker: BoostedRanker,
+    eval_set: Any,
+    early_stopping_metric: str | None = None,
+    *,
+    name: str = "eval_set",
 ) -> Settings:
     """The settings of a ranker that is to be trained by several workers.
 
@@ -61,9 +74,15 @@ def checked_settings(
     settings = ranker._settings()
     settings.check_validation(eval_set, early_stopping_metric, name)
     if is_function(settings.values["objective"]):
-        raise ValueError("a function as objective is not possible on a cluster: workers know only their own queries")
+        raise ValueError(
+            "a function as objective is not possible on a cluster: workers know only their own "
+            "queries"
+        )
     if getattr(settings.values["query_features"], "cut_copies", 0):
-        raise ValueError("cut_copies of query_features is not possible on a cluster: use the ranker of one machine")
+        raise ValueError(
+            "cut_copies of query_features is not possible on a cluster: use the ranker of one "
+            "machine"
+        )
     # XGBoost has interaction_constraints too, and its workers take them.
     native = settings.native if settings.backend.parameters.LIBRARY == "LightGBM" else {}
     check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
@@ -71,7 +90,10 @@ def checked_settings(
         value = native.get(parameter)
         # These values change nothing.
         if value is not None and not (np.isscalar(value) and value in (0, "", "basic")):
-            raise ValueError(f"{parameter}={value!r} cannot be used on a cluster: {reason}. Use br.LightGBMRanker")
+            raise ValueError(
+                f"{parameter}={value!r} cannot be used on a cluster: {reason}. Use "
+                f"br.LightGBMRanker"
+            )
     return settings
 
 
@@ -82,11 +104,16 @@ def _check_metrics(metrics: Sequence[Any]) -> None:
         if not isinstance(metric, Measure):
             raise ValueError(f"a function as eval_metric {reason} names or measures")
         if isinstance(metric, ExpectedReciprocalRank) and metric.max_grade is None:
-            raise ValueError(f"eval_metric {str(metric)!r} {reason} get_measure({str(metric)!r}, max_grade=...)")
+            raise ValueError(
+                f"eval_metric {str(metric)!r} {reason} get_measure({str(metric)!r}, max_grade=...)"
+            )
 
 
 def select_queries(
-    settings: Settings, random_state: RandomState, data: ColocatedData, validation: dict[str, ColocatedData]
+    settings: Settings,
+    random_state: RandomState,
+    data: ColocatedData,
+    validation: dict[str, ColocatedData],
 ) -> tuple[Any, dict[str, Any]]:
     """The queries to train and to validate on, as the engine gives them to its workers.
 
@@ -142,7 +169,9 @@ def fit_ranker(
     query_features = settings.values["query_features"]
     if query_features is not None:
         features.query_features = query_features.learn(None, None, features)
-    specification = settings.specification(features, (n_documents, features.of_booster.number), random_state, **options)
+    specification = settings.specification(
+        features, (n_documents, features.of_booster.number), random_state, **options
+    )
     _check_metrics(specification.metrics)
     expand = None if query_features is None else query_features.expand
     trained = train(partial(train_worker, settings.backend, specification, expand=expand))

@@ -1,7 +1,9 @@
-"""Rows of partitions: checked, counted by query, and moved such that no query has rows in two partitions.
+"""Rows of partitions: checked, counted by query, and moved such that no query has rows in two
+partitions.
 
-The driver finds the queries that lie in several partitions from one hash and one count per query and partition; rows
-are never sent to it. Only the rows of such queries move, such that the partitions have similar sizes.
+The driver finds the queries that lie in several partitions from one hash and one count per query
+and partition; rows are never sent to it. Only the rows of such queries move, such that the
+partitions have similar sizes.
 """
 
 from __future__ import annotations
@@ -49,8 +51,8 @@ class Rows(NamedTuple):
     weights: NDArray[Any] | None
 
 
-#: Hash and number of rows of each query of a partition, and the type of its ids; "" without rows. Only these leave the
-#: worker: the driver, which starts the training, gets them.
+#: Hash and number of rows of each query of a partition, and the type of its ids; "" without rows.
+#: Only these leave the worker: the driver, which starts the training, gets them.
 PartitionSummary = tuple[NDArray[np.uint64], Ints, str]
 
 
@@ -66,23 +68,32 @@ def as_rows(columns: Sequence[Any]) -> Rows:
 
 
 def plain_ids(qid: Any) -> NDArray[Any]:
-    """Query ids of one partition, converted such that equal ids have the same type in all partitions."""
+    """Query ids of one partition, converted such that equal ids have the same type in all
+    partitions.
+    """
     ids = as_array(qid, "qid")
     if ids.dtype.kind in "OUS":
         ids = np.asarray(pd.Series(ids, dtype=object).infer_objects())
     if ids.dtype.kind == "f":
         # NaN is not whole either.
         bad = ids % 1 != 0
-        refuse_first(bad, lambda row: f"qid holds numbers that are not whole, such as {ids[row]}; is it a feature?")
+        refuse_first(
+            bad,
+            lambda row: (
+                f"qid holds numbers that are not whole, such as {ids[row]}; is it a feature?"
+            ),
+        )
     return ids.astype(np.int64) if ids.dtype.kind in "biuf" else ids
 
 
 def group_rows(rows: Rows, X: Any, expand: Expansion = None) -> GroupedData:
-    """Check the labels, query ids and weights of rows, and group them with the features `X` by query.
+    """Check the labels, query ids and weights of rows, and group them with the features `X` by
+    query.
 
     `expand` is that of :func:`boostrank.training.data.group_data`.
 
-    Weights are relative to those of all workers, so that they are not rescaled, and all of one worker may be 0.
+    Weights are relative to those of all workers, so that they are not rescaled, and all of one
+    worker may be 0.
     """
     data = group_data(X, as_labels(rows.relevance), rows.qid, expand=expand)
     if rows.weights is None:
@@ -108,13 +119,18 @@ def summarize(columns: Sequence[Any], number: int) -> PartitionSummary:
 
 
 def split_rows(columns: Sequence[Any], targets: Ints) -> dict[int, Rows]:
-    """The rows of a partition by the partition that they go to; `targets` is that of each of its queries."""
+    """The rows of a partition by the partition that they go to; `targets` is that of each of its
+    queries.
+    """
     rows = as_rows(columns)
     queries = Queries.from_qid(rows.qid)
     target = queries.ungroup(queries.repeat(targets))
     permutation = np.argsort(target, kind="stable")
     starts = np.flatnonzero(np.diff(target[permutation], prepend=-1))
-    return {int(target[numbers[0]]): _take(rows, numbers) for numbers in np.split(permutation, starts[1:])}
+    return {
+        int(target[numbers[0]]): _take(rows, numbers)
+        for numbers in np.split(permutation, starts[1:])
+    }
 
 
 def _take(rows: Rows, numbers: Ints) -> Rows:
@@ -128,7 +144,9 @@ def _take(rows: Rows, numbers: Ints) -> Rows:
 def concatenate(*pieces: Sequence[Any]) -> Rows:
     """Pieces of partitions as one partition."""
     blocks, *columns = zip(*(as_rows(piece) for piece in pieces), strict=True)
-    joined: list[Any] = [None if values[0] is None else np.concatenate(values) for values in columns]
+    joined: list[Any] = [
+        None if values[0] is None else np.concatenate(values) for values in columns
+    ]
     return Rows(stack(list(blocks)), *joined)
 
 
@@ -161,12 +179,15 @@ class ColocatedData(NamedTuple):
     n_documents: int
 
     def select(self, is_selected: Bools | bool = True) -> list[tuple[Any, Bools]]:
-        """The rows of each partition and a mask of its queries, from a mask of all queries, shape (n_queries,).
+        """The rows of each partition and a mask of its queries, from a mask of all queries, shape
+        (n_queries,).
 
         True selects all queries.
         """
         mask = np.broadcast_to(is_selected, self.n_queries)
-        return [(rows, mask[queries]) for rows, queries in zip(self.rows, self.queries, strict=True)]
+        return [
+            (rows, mask[queries]) for rows, queries in zip(self.rows, self.queries, strict=True)
+        ]
 
 
 def colocate(
@@ -177,34 +198,41 @@ def colocate(
     Parameters
     ----------
     rows : list
-        For each partition, what the engine knows its rows by, which are :class:`Rows` or columns for :func:`as_rows`.
+        For each partition, what the engine knows its rows by, which are :class:`Rows` or columns
+        for :func:`as_rows`.
     run : callable
-        ``run(i, function, *arguments)`` computes a function where partition `i` is; it returns what the engine knows
-        the result by, and takes such results as arguments.
+        ``run(i, function, *arguments)`` computes a function where partition `i` is; it returns what
+        the engine knows the result by, and takes such results as arguments.
     gather : callable
         Waits for a list of results, and returns them.
 
     Raises
     ------
     ValueError
-        For rows that are invalid, if there are none, or if some partitions have ids of another type: the ids 1 and "1"
-        are two queries.
+        For rows that are invalid, if there are none, or if some partitions have ids of another
+        type: the ids 1 and "1" are two queries.
     """
     rows, numbers = list(rows), range(len(rows))
-    hashes, sizes, types = zip(*gather([run(i, summarize, rows[i], i) for i in numbers]), strict=True)
+    hashes, sizes, types = zip(
+        *gather([run(i, summarize, rows[i], i) for i in numbers]), strict=True
+    )
     n_queries = [len(sizes_of_partition) for sizes_of_partition in sizes]
     by_type = {kind: i for i, kind in enumerate(types) if n_queries[i]}
     if len(by_type) != 1:
         listed = " and ".join(f"{kind} in partition {i}" for kind, i in by_type.items())
         problem = f"qid has values of several types, {listed}: convert all ids to one type"
         raise ValueError(problem if by_type else "X has no rows")
-    # A piece is all rows of one query in one partition. Pieces are sorted by partition, and in it by first appearance.
+    # A piece is all rows of one query in one partition. Pieces are sorted by partition, and in it
+    # by first appearance.
     source = np.repeat(numbers, n_queries)
     query = pd.factorize(np.concatenate(hashes))[0].astype(np.int64)
     partitions = choose_partitions(query, source, np.concatenate(sizes), len(rows))
     target = partitions[query]
     moves = target != source
-    split = {i: run(i, split_rows, rows[i], target[source == i]) for i in np.unique(source[moves]).tolist()}
+    split = {
+        i: run(i, split_rows, rows[i], target[source == i])
+        for i in np.unique(source[moves]).tolist()
+    }
     pieces: dict[int, list[Any]] = defaultdict(list)
     for i, j in np.unique(np.stack([source, target]), axis=1).T.tolist():
         # Selected where the source is, so that only this piece is sent.
@@ -213,14 +241,16 @@ def colocate(
     for j in {*target[moves].tolist(), *split} & pieces.keys():
         rows[j] = run(j, concatenate, *pieces[j])
     n_documents = sum(int(sizes_of_partition.sum()) for sizes_of_partition in sizes)
-    return ColocatedData(rows, [pd.unique(query[target == i]) for i in numbers], len(partitions), n_documents)
+    return ColocatedData(
+        rows, [pd.unique(query[target == i]) for i in numbers], len(partitions), n_documents
+    )
 
 
 def choose_partitions(query: Ints, source: Ints, sizes: Ints, n_partitions: int) -> Ints:
     """The partition that each query is to be in, shape (n_queries,).
 
-    A query whose rows are all in one partition stays there. The others are distributed, in their sequence, such that
-    all partitions get nearly the same number of rows.
+    A query whose rows are all in one partition stays there. The others are distributed, in their
+    sequence, such that all partitions get nearly the same number of rows.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """One training on several workers: the part that each worker runs.
 
-A worker trains on its data as the local ranker does, through the same backend. Three things in addition are computed
-from sums over all workers: the offset and the scale of the objective, and the measure of validation data.
+A worker trains on its data as the local ranker does, through the same backend. Three things in
+addition are computed from sums over all workers: the offset and the scale of the objective, and the
+measure of validation data.
 """
 
 from __future__ import annotations
@@ -44,12 +45,14 @@ from boostrank.training.validation import TRAINING
 
 #: Rows of one partition, and a mask of its queries.
 Selection = tuple[Sequence[Any], Bools]
-#: Rows to train on, and those of each validation set by name; an empty list where a worker has none.
+#: Rows to train on, and those of each validation set by name; an empty list where a worker has
+#: none.
 WorkerRows = tuple[list[Selection], Mapping[str, list[Selection]]]
 
 
 class WorkerObjective(BoostingObjective):
-    """An objective that ends on all workers when it ends on one: by an error, or because it is cancelled there.
+    """An objective that ends on all workers when it ends on one: by an error, or because it is
+    cancelled there.
 
     Parameters
     ----------
@@ -109,7 +112,8 @@ def train_worker(
     is_cancelled : callable, optional
         Called in each round.
     expand : callable, optional
-        Adds features that depend on the whole lists, as in :func:`boostrank.training.data.group_data`.
+        Adds features that depend on the whole lists, as in
+        :func:`boostrank.training.data.group_data`.
 
     Returns
     -------
@@ -124,8 +128,14 @@ def train_worker(
     """
     threads = backend.parameters.PARAMETERS["n_jobs"]
     parameters = {threads: n_threads, **specification.parameters}
-    prepare_with_name = named_part(f"worker {rank}")(partial(prepare, backend, specification, read, expand))
-    with use_threads(parameters[threads]), collective.communicator(tracker, rank), ExitStack() as stack:
+    prepare_with_name = named_part(f"worker {rank}")(
+        partial(prepare, backend, specification, read, expand)
+    )
+    with (
+        use_threads(parameters[threads]),
+        collective.communicator(tracker, rank),
+        ExitStack() as stack,
+    ):
         data, validation, loss = collective.compute_on_all_workers(prepare_with_name)
         if backend.parameters.LIBRARY == "LightGBM":  # XGBoost's network is the collective.
             parameters |= stack.enter_context(collective.lightgbm_network(host, parameters))
@@ -142,42 +152,63 @@ def train_worker(
 
 
 def prepare(
-    backend: Backend, specification: TrainingSpecification, read: Callable[[], WorkerRows], expand: Expansion = None
+    backend: Backend,
+    specification: TrainingSpecification,
+    read: Callable[[], WorkerRows],
+    expand: Expansion = None,
 ) -> tuple[GroupedData, list[ValidationSet], BoundLoss | None]:
     """The data to train on, the validation sets, and the loss bound to the data, of one worker."""
     selections, validation = read()
     if not selections:
-        raise ValueError("there are no queries to train on here: use fewer workers, or distribute the rows again")
+        raise ValueError(
+            "there are no queries to train on here: use fewer workers, or distribute the rows again"
+        )
     data = _assemble(selections, expand)
     backend.check_categories(data.X, specification.parameters)
-    sets = [_validation(specification, data, name, rows, expand) for name, rows in validation.items()]
+    sets = [
+        _validation(specification, data, name, rows, expand) for name, rows in validation.items()
+    ]
     return data, sets, _bind(backend, specification, data)
 
 
-def _bind(backend: Backend, specification: TrainingSpecification, data: GroupedData) -> BoundLoss | None:
-    """The loss bound to the labels of this worker; None for an objective of the boosting library."""
+def _bind(
+    backend: Backend, specification: TrainingSpecification, data: GroupedData
+) -> BoundLoss | None:
+    """The loss bound to the labels of this worker; None for an objective of the boosting
+    library.
+    """
     native = specification.native_objective
     if native is not None:
-        # The backend computes these parameters again. Here, they are computed for errors in the labels to be raised.
+        # The backend computes these parameters again. Here, they are computed for errors in the
+        # labels to be raised.
         backend.parameters.native_parameters(native, specification.dcg, data.labels.per_document)
         if data.weights is not None:
             require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
             if backend.parameters.LIBRARY == "XGBoost" and not data.weights.any():
                 raise ValueError(
-                    f"sample_weight is zero for all queries of one worker, and XGBoost's {native} divides by the mean "
+                    f"sample_weight is zero for all queries of one worker, and XGBoost's {native} "
+                    f"divides by the mean "
                     "weight there: leave these queries out, or partition the data in another way"
                 )
         return None
     # Without weights: these are relative to those of all workers.
-    return bind(specification.loss, data.labels, data.queries, specification.dcg, specification.normalize)
+    return bind(
+        specification.loss, data.labels, data.queries, specification.dcg, specification.normalize
+    )
 
 
 def _validation(
-    specification: TrainingSpecification, data: GroupedData, name: str, selections: list[Selection], expand: Expansion
+    specification: TrainingSpecification,
+    data: GroupedData,
+    name: str,
+    selections: list[Selection],
+    expand: Expansion,
 ) -> ValidationSet:
-    """The rows of the validation set `name` that this worker has, and the measures of the whole set.
+    """The rows of the validation set `name` that this worker has, and the measures of the whole
+    set.
 
-    A worker that has none of them scores one row of its training data instead, which does not count.
+    A worker that has none of them scores one row of its training data instead, which does not
+    count.
     """
     if selections:
         rows = _assemble(selections, expand)
@@ -192,7 +223,9 @@ def _validation(
 
 
 def _assemble(selections: list[Selection], expand: Expansion) -> GroupedData:
-    """One data set of the selections, grouped by query; NumPy's features stay in blocks, which are not copied."""
+    """One data set of the selections, grouped by query; NumPy's features stay in blocks, which are
+    not copied.
+    """
     groups = [_select(*selection, expand) for selection in selections]
     sizes = np.concatenate([data.queries.sizes for data in groups])
     ids = np.concatenate([data.queries.ids for data in groups])

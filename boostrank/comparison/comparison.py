@@ -1,4 +1,6 @@
-"""The result of a comparison: paired tests of differences to a baseline, and tables as data and as text."""
+"""The result of a comparison: paired tests of differences to a baseline, and tables as data and as
+text.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ from boostrank.inputs.files import write_lines
 from boostrank.metrics.names import printed_name
 from boostrank.significance import holm
 from boostrank.significance.paired_tests import DOUBT, LEVEL, PairedTest, shown_p
-from boostrank.tables import Marked, escape_latex, html_table, latex_table, markdown_table, text_lines
+from boostrank.tables import (
+    Marked,
+    escape_latex,
+    html_table,
+    latex_table,
+    markdown_table,
+    text_lines,
+)
 
 LAYOUTS = ("marks", "pairs", "differences")
 # Width of a line of text.
@@ -30,25 +39,29 @@ WIDTH = 80
 
 @dataclass(eq=False, repr=False)
 class Comparison:
-    """Result of :func:`boostrank.compare` and :func:`boostrank.compare_runs`; printed, it shows a table per measure.
+    """Result of :func:`boostrank.compare` and :func:`boostrank.compare_runs`; printed, it shows a
+    table per measure.
 
-    The tests are over queries, and take the trained rankers as they are: another training may give another result.
-    Printed tables say so where a difference is significant, and where :func:`boostrank.permutation_test` would warn.
-    With repeated folds, the tests are over the folds, and count the training: printed tables say that.
+    The tests are over queries, and take the trained rankers as they are: another training may give
+    another result. Printed tables say so where a difference is significant, and where
+    :func:`boostrank.permutation_test` would warn. With repeated folds, the tests are over the
+    folds, and count the training: printed tables say that.
 
-    Columns of the printed tables are the mean over queries, its difference to that of the baseline, the p-value of the
-    difference after Holm's correction for the number of rankers or runs ("p (Holm)", ">0.5" where it is larger), the
-    numbers of queries, or of repeated folds, won, tied and lost against the baseline ("w/t/l"), and the mean number of
-    boosting rounds, where rankers were trained. :meth:`to_text` adds how long trainings take.
+    Columns of the printed tables are the mean over queries, its difference to that of the baseline,
+    the p-value of the difference after Holm's correction for the number of rankers or runs ("p
+    (Holm)", ">0.5" where it is larger), the numbers of queries, or of repeated folds, won, tied and
+    lost against the baseline ("w/t/l"), and the mean number of boosting rounds, where rankers were
+    trained. :meth:`to_text` adds how long trainings take.
 
     Parameters
     ----------
     per_query : DataFrame
-        One row per ranker, fold and query, with the number of boosting rounds and the seconds of the training,
-        "relevant", the number of documents with a label above 0 if the labels are relevance, and a column for each
-        measure; if folds are repeated, a row for each repetition, with its number as "repetition"; or one row per run
-        and query, with the columns "run", "query" and "relevant", and a column for each measure. The queries of all
-        rankers or runs are in the same sequence.
+        One row per ranker, fold and query, with the number of boosting rounds and the seconds of
+        the training, "relevant", the number of documents with a label above 0 if the labels are
+        relevance, and a column for each measure; if folds are repeated, a row for each repetition,
+        with its number as "repetition"; or one row per run and query, with the columns "run",
+        "query" and "relevant", and a column for each measure. The queries of all rankers or runs
+        are in the same sequence.
     measures : list of str
         Names of the measures.
     baseline : str
@@ -73,14 +86,16 @@ class Comparison:
         one column per fold, with its name (only for rankers)
             Mean over the queries of the fold.
         difference, p_value, wins, ties, losses, skewness
-            Result of :func:`boostrank.permutation_test` against the baseline; for repeated folds, of
-            :func:`boostrank.significance.corrected_resampled_t_test` on the means of the folds.
+            Result of :func:`boostrank.permutation_test` against the baseline; for repeated folds,
+            of :func:`boostrank.significance.corrected_resampled_t_test` on the means of the folds.
         p_holm
-            p-value after the correction :func:`boostrank.significance.holm` for the rankers or runs in this measure.
+            p-value after the correction :func:`boostrank.significance.holm` for the rankers or runs
+            in this measure.
         low, high
             95% interval of the difference, of :func:`boostrank.significance.confidence_interval`.
         effect
-            :func:`boostrank.significance.effect_size` of the difference, over queries or repeated folds.
+            :func:`boostrank.significance.effect_size` of the difference, over queries or repeated
+            folds.
         rounds (only for rankers)
             Mean over folds of the number of boosting rounds.
         seconds (only for rankers)
@@ -111,8 +126,14 @@ class Comparison:
     table: pd.DataFrame = field(init=False)
 
     def __post_init__(self) -> None:
-        tests: Any = {"n_permutations": self.n_permutations, "random_state": self.random_state, "repeats": self.repeats}
-        self.table = difference_table(self.per_query, self.measures, self.kind, self.baseline, **tests)
+        tests: Any = {
+            "n_permutations": self.n_permutations,
+            "random_state": self.random_state,
+            "repeats": self.repeats,
+        }
+        self.table = difference_table(
+            self.per_query, self.measures, self.kind, self.baseline, **tests
+        )
 
     @property
     def names(self) -> list[str]:
@@ -127,28 +148,45 @@ class Comparison:
     @property
     def test(self) -> tuple[str, str]:
         """Name of the test, and what it is over."""
-        return ("corrected resampled t-test", "folds") if self.repeats else ("paired randomization test", "queries")
+        return (
+            ("corrected resampled t-test", "folds")
+            if self.repeats
+            else ("paired randomization test", "queries")
+        )
 
     @property
     def heads(self) -> list[str]:
-        """Names of the columns of the printed table of a measure, which has a row for each ranker or run."""
-        return ["mean", "diff", "p (Holm)", "w/t/l", *(["rounds"] if "rounds" in self.table else [])]
+        """Names of the columns of the printed table of a measure, which has a row for each ranker
+        or run.
+        """
+        return [
+            "mean",
+            "diff",
+            "p (Holm)",
+            "w/t/l",
+            *(["rounds"] if "rounds" in self.table else []),
+        ]
 
     def cells(self, name: str, measure: str) -> list[str]:
-        """The cells of a row of the printed table of a measure, as text: mean, diff, p (Holm), w/t/l and rounds.
+        """The cells of a row of the printed table of a measure, as text: mean, diff, p (Holm),
+        w/t/l and rounds.
 
         The cells diff, p (Holm) and w/t/l of the baseline are empty. Runs have no cell for rounds.
         """
         row: Any = self.rows_of(measure).loc[name]
         mean = f"{row['mean']:.4f}"
-        rounds = ["" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"] if "rounds" in row else []
+        rounds = (
+            ["" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"] if "rounds" in row else []
+        )
         if np.isnan(row["p_holm"]):
             return [mean, "", "", "", *rounds]
         wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
         return [mean, f"{row['difference']:+.4f}", shown_p(row["p_holm"]), wins, *rounds]
 
     def find_measure(self, measure: Any = None) -> str:
-        """Name of a measure of the comparison, by default the last one; ValueError if it has no such measure."""
+        """Name of a measure of the comparison, by default the last one; ValueError if it has no
+        such measure.
+        """
         name = self.measures[-1] if measure is None else str(measure)
         check_choice("measure", name, self.measures)
         return name
@@ -158,9 +196,11 @@ class Comparison:
         return self.table[self.table["metric"] == measure].set_index(self.kind)
 
     def conclusion(self, measure: str) -> str:
-        """Say in words which rankers or runs differ significantly from the baseline in a measure, at the level 0.05.
+        """Say in words which rankers or runs differ significantly from the baseline in a measure,
+        at the level 0.05.
 
-        The p-values are those after Holm's correction. The text is empty if there is only the baseline.
+        The p-values are those after Holm's correction. The text is empty if there is only the
+        baseline.
         """
         rows = self.rows_of(measure).drop(self.baseline)
         if rows.empty:
@@ -174,10 +214,15 @@ class Comparison:
         return " ".join(sentences) or f"{who} significantly from {self.baseline}."
 
     def best(self, measure: str) -> str:
-        """Say in words which ranker has the best mean in a measure, by how much, and in what time."""
+        """Say in words which ranker has the best mean in a measure, by how much, and in what
+        time.
+        """
         rows, baseline = self.rows_of(measure), self.baseline
         name = str(rows["mean"].idxmax())
-        gain, time = f"{rows['difference'][name]:+.4f}", f"{rows['seconds'][name] / rows['seconds'][baseline]:.1f}"
+        gain, time = (
+            f"{rows['difference'][name]:+.4f}",
+            f"{rows['seconds'][name] / rows['seconds'][baseline]:.1f}",
+        )
         gains = f", {printed_name(measure)} {gain} to {baseline}, in {time} times its time"
         return f"Best: {name}{'' if name == baseline else gains}."
 
@@ -190,8 +235,8 @@ class Comparison:
         Parameters
         ----------
         times : bool, default False
-            True adds a column "time", that of a training as a multiple of the baseline's, and a line that says which
-            ranker has the best mean. Only for rankers.
+            True adds a column "time", that of a training as a multiple of the baseline's, and a
+            line that says which ranker has the best mean. Only for rankers.
         """
         # Names of rankers have hyphens, and stay whole.
         lines = partial(textwrap.wrap, width=WIDTH, break_on_hyphens=False, break_long_words=False)
@@ -203,11 +248,15 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The printed tables as HTML, for notebooks."""
-        tables = [html_table(rows, title, n_texts=n, notes=notes) for title, rows, n, notes in self.text_tables()]
+        tables = [
+            html_table(rows, title, n_texts=n, notes=notes)
+            for title, rows, n, notes in self.text_tables()
+        ]
         return "\n".join([*tables, *(f"<p>{text}</p>" for text in [self.caveats()] if text)])
 
     def caveats(self) -> str:
-        """The sentences on tests: what they count or take as given, and whether there are too few queries.
+        """The sentences on tests: what they count or take as given, and whether there are too few
+        queries.
 
         Those of tests over queries are only for a significant difference.
         """
@@ -217,13 +266,22 @@ class Comparison:
         tests = self.table
         columns = tests.assign(p_value=tests["p_holm"])[[*PairedTest._fields]]
         is_doubtful = any(PairedTest(*row).is_doubtful for row in columns.itertuples(index=False))
-        sentences = ["The tests are over queries, not over trainings."] * bool((tests["p_holm"] < LEVEL).any())
+        sentences = ["The tests are over queries, not over trainings."] * bool(
+            (tests["p_holm"] < LEVEL).any()
+        )
         return " ".join(sentences + [DOUBT] * is_doubtful)
 
-    def text_tables(self, times: bool = False) -> Iterator[tuple[str, list[list[str]], int, list[str]]]:
-        """The printed table of each measure: title, rows with the head, number of columns of texts, and conclusions."""
+    def text_tables(
+        self, times: bool = False
+    ) -> Iterator[tuple[str, list[list[str]], int, list[str]]]:
+        """The printed table of each measure: title, rows with the head, number of columns of texts,
+        and conclusions.
+        """
         for measure in self.measures:
-            rows, conclusions = [row[1:] for row in self._difference_rows([measure])], [self.conclusion(measure)]
+            rows, conclusions = (
+                [row[1:] for row in self._difference_rows([measure])],
+                [self.conclusion(measure)],
+            )
             if times:
                 seconds = self.rows_of(measure)["seconds"]
                 factors = map("{:.1f}".format, seconds / seconds[self.baseline])
@@ -237,9 +295,10 @@ class Comparison:
         Parameters
         ----------
         layout : {"marks", "pairs", "differences"}, default "marks"
-            "marks": means, the best in bold, with the sign + or - where they differ significantly from the baseline.
-            "pairs": the same with letters for the rankers or runs than which they are significantly better.
-            "differences": one row per measure and ranker or run, with the columns of the printed tables.
+            "marks": means, the best in bold, with the sign + or - where they differ significantly
+            from the baseline. "pairs": the same with letters for the rankers or runs than which
+            they are significantly better. "differences": one row per measure and ranker or run,
+            with the columns of the printed tables.
 
         Raises
         ------
@@ -250,13 +309,21 @@ class Comparison:
         return f"{markdown_table(rows, n_texts)}\n{note}\n"
 
     def to_latex(self, layout: str = "marks") -> str:
-        """Return the table of :meth:`to_markdown` for LaTeX with the package booktabs; its caption is the note."""
+        """Return the table of :meth:`to_markdown` for LaTeX with the package booktabs; its caption
+        is the note.
+        """
         rows, n_texts, note = self._note_table(layout)
-        head = [r"\begin{table}", r"\centering\small", rf"\caption{{{escape_latex(note)}}}", r"\medskip"]
+        head = [
+            r"\begin{table}",
+            r"\centering\small",
+            rf"\caption{{{escape_latex(note)}}}",
+            r"\medskip",
+        ]
         return "\n".join([*head, latex_table(rows, n_texts) + r"\end{table}"]) + "\n"
 
     def pairwise(self, measure: Any = None) -> pd.DataFrame:
-        """Test the differences of all pairs of rankers or runs in a measure, by the test of the comparison.
+        """Test the differences of all pairs of rankers or runs in a measure, by the test of the
+        comparison.
 
         Parameters
         ----------
@@ -266,8 +333,9 @@ class Comparison:
         Returns
         -------
         DataFrame
-            One row per pair: the names, the results of the test as in `table`, where the first of the two
-            has the larger value in `wins`, and "p_holm", the p-value after Holm's correction for the number of pairs.
+            One row per pair: the names, the results of the test as in `table`, where the first of
+            the two has the larger value in `wins`, and "p_holm", the p-value after Holm's
+            correction for the number of pairs.
 
         Raises
         ------
@@ -289,31 +357,41 @@ class Comparison:
         column, kind = self.find_measure(measure), self.kind
         rows_of = rows_by_name(self.per_query, kind)
         values = {name: rows[column].to_numpy() for name, rows in rows_of.items()}
-        tests: Any = {"n_permutations": self.n_permutations, "random_state": self.random_state, "repeats": self.repeats}
+        tests: Any = {
+            "n_permutations": self.n_permutations,
+            "random_state": self.random_state,
+            "repeats": self.repeats,
+        }
         pairs = combinations(values.items(), 2)
         rows = [(name, other, *paired_test(a, b, **tests)) for (name, a), (other, b) in pairs]
         table = pd.DataFrame(rows, columns=[kind, f"other_{kind}", *PairedTest._fields])
         return table.assign(p_holm=holm(table["p_value"]))
 
     def plot(self, measure: Any = None, ax: Any = None) -> Any:
-        """Plot the differences to the baseline with their intervals, by :class:`boostrank.displays.ComparisonDisplay`.
+        """Plot the differences to the baseline with their intervals, by
+        :class:`boostrank.displays.ComparisonDisplay`.
 
-        The parameters are those of its method `from_comparison`, which makes the display that is returned.
+        The parameters are those of its method `from_comparison`, which makes the display that is
+        returned.
         """
         return _extension("comparison")(self, measure, ax)
 
     def plot_queries(self, name: str | None = None, measure: Any = None, ax: Any = None) -> Any:
-        """Plot the differences of each query, by :class:`boostrank.displays.QueryDifferencesDisplay`.
+        """Plot the differences of each query, by
+        :class:`boostrank.displays.QueryDifferencesDisplay`.
 
-        The parameters are those of its method `from_comparison`, which makes the display that is returned.
+        The parameters are those of its method `from_comparison`, which makes the display that is
+        returned.
         """
         return _extension("queries")(self, name, measure, ax)
 
     def save_html(self, path: str | os.PathLike[str], measure: Any = None) -> None:
-        """Write a report as one HTML file, which needs no other files: for a browser, a phone and paper.
+        """Write a report as one HTML file, which needs no other files: for a browser, a phone and
+        paper.
 
-        It has the printed tables; for one measure a plot of the differences, and the queries on which the best ranker
-        or run loses most against the baseline; and the settings. It needs matplotlib.
+        It has the printed tables; for one measure a plot of the differences, and the queries on
+        which the best ranker or run loses most against the baseline; and the settings. It needs
+        matplotlib.
 
         Parameters
         ----------
@@ -329,7 +407,9 @@ class Comparison:
         write_lines(path, [_extension("report")(self, self.find_measure(measure))])
 
     def _note_table(self, layout: str) -> tuple[list[list[Any]], int, str]:
-        """The rows of a table, below the head, how many of the first columns are texts, and the note below it."""
+        """The rows of a table, below the head, how many of the first columns are texts, and the
+        note below it.
+        """
         check_choice("layout", layout, LAYOUTS)
         if layout == "differences":
             return self._difference_rows(self.measures), 2, self._note(layout)
@@ -341,51 +421,76 @@ class Comparison:
         rows = [["measure", self.kind, *self.heads]]
         for measure in measures:
             titles = [printed_name(measure), *[""] * (len(self.names) - 1)]
-            rows += [[title, name, *self.cells(name, measure)] for title, name in zip(titles, self.names, strict=True)]
+            rows += [
+                [title, name, *self.cells(name, measure)]
+                for title, name in zip(titles, self.names, strict=True)
+            ]
         return rows
 
     def _marked_rows(self, layout: str) -> list[list[str | Marked]]:
         """Rows of means with marks, a row per ranker or run, below the head."""
-        letters = dict(zip(self.names, ascii_letters[: len(self.names)], strict=True)) if layout == "pairs" else {}
+        letters = (
+            dict(zip(self.names, ascii_letters[: len(self.names)], strict=True))
+            if layout == "pairs"
+            else {}
+        )
         columns = [[Marked(name, letters.get(name, "")) for name in self.names]]
         for measure in self.measures:
             marks = self._worse(measure, letters) if layout == "pairs" else self._signs(measure)
             means = self.rows_of(measure)["mean"]
-            cells = [Marked(f"{mean:.4f}", marks.get(name, ""), mean == means.max()) for name, mean in means.items()]
+            cells = [
+                Marked(f"{mean:.4f}", marks.get(name, ""), mean == means.max())
+                for name, mean in means.items()
+            ]
             columns.append(cells)
-        return [[self.kind, *map(printed_name, self.measures)], *map(list, zip(*columns, strict=True))]
+        return [
+            [self.kind, *map(printed_name, self.measures)],
+            *map(list, zip(*columns, strict=True)),
+        ]
 
     def _signs(self, measure: str) -> dict[Any, str]:
         """The sign of each mean that differs significantly from that of the baseline, by name."""
         rows = self.rows_of(measure)
-        return {name: "+" if rows["difference"][name] > 0 else "-" for name in rows.index[rows["p_holm"] < LEVEL]}
+        return {
+            name: "+" if rows["difference"][name] > 0 else "-"
+            for name in rows.index[rows["p_holm"] < LEVEL]
+        }
 
     def _worse(self, measure: str, letters: Mapping[str, str]) -> dict[Any, str]:
         """The letters of the rankers or runs than which each is significantly better, by name."""
         marks, tests = dict.fromkeys(letters, ""), self.pairwise(measure)
-        for first, second, difference in tests[tests["p_holm"] < LEVEL].iloc[:, :3].itertuples(index=False):
+        for first, second, difference in (
+            tests[tests["p_holm"] < LEVEL].iloc[:, :3].itertuples(index=False)
+        ):
             better, worse = (first, second) if difference > 0 else (second, first)
             marks[better] += letters[worse]
         return marks
 
     def _note(self, layout: str) -> str:
-        """The sentence below a table that says what its marks are: test, correction, level and number of queries."""
+        """The sentence below a table that says what its marks are: test, correction, level and
+        number of queries.
+        """
         n = len(self.names)
         meaning, n_tests = {
             "marks": (f"+ and -: significantly better and worse than {self.baseline}", n - 1),
-            "pairs": (f"letters: significantly better than the {self.kind} with this letter", n * (n - 1) // 2),
+            "pairs": (
+                f"letters: significantly better than the {self.kind} with this letter",
+                n * (n - 1) // 2,
+            ),
             "differences": (f"diff: to {self.baseline}; significant if p is below {LEVEL}", n - 1),
         }[layout]
         n_queries = len(rows_by_name(self.per_query, self.kind, "query")[self.baseline])
         best = "" if layout == "differences" else ", the best one bold"
         return (
-            f"Means over {n_queries} queries{best}; {meaning}, by the {self.test[0]} with Holm's correction "
-            f"for {n_tests} {'test' if n_tests == 1 else 'tests'} of each measure. {self.caveats()}"
+            f"Means over {n_queries} queries{best}; {meaning}, by the {self.test[0]} with Holm's "
+            f"correction for {n_tests} {'test' if n_tests == 1 else 'tests'} of each measure. "
+            f"{self.caveats()}"
         ).rstrip()
 
 
 def check_named(kind: str, named: Any, baseline: str | None) -> str:
-    """The name of the baseline, by default the first; TypeError unless `named` is a dict by names that can be printed.
+    """The name of the baseline, by default the first; TypeError unless `named` is a dict by names
+    that can be printed.
 
     Examples
     --------
@@ -393,15 +498,25 @@ def check_named(kind: str, named: Any, baseline: str | None) -> str:
     'a'
     """
     names = list(named) if isinstance(named, Mapping) else []
-    if not names or not all(isinstance(name, str) and name.replace("\n", "a").isprintable() for name in names):
-        raise TypeError(f"{kind}s must be a dict of one or more {kind}s by name, a printable text; got {named!r:.100}")
+    if not names or not all(
+        isinstance(name, str) and name.replace("\n", "a").isprintable() for name in names
+    ):
+        raise TypeError(
+            f"{kind}s must be a dict of one or more {kind}s by name, a printable text; got "
+            f"{named!r:.100}"
+        )
     baseline = names[0] if baseline is None else baseline
     check_choice("baseline", baseline, names)
     return baseline
 
 
 def _extension(name: str) -> Any:
-    """The function that draws or reports a comparison, of the package that says so in its entry points."""
+    """The function that draws or reports a comparison, of the package that says so in its entry
+    points.
+    """
     for entry_point in importlib.metadata.entry_points(group="boostrank.displays", name=name):
         return entry_point.load()
-    raise ImportError(f"no installed package has the entry point {name!r} of boostrank.displays: pip install boostrank")
+    raise ImportError(
+        f"no installed package has the entry point {name!r} of boostrank.displays: pip install "
+        f"boostrank"
+    )

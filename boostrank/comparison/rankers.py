@@ -1,4 +1,6 @@
-"""Comparison of rankers on the same folds, by paired tests over queries, or over folds that are drawn repeatedly."""
+"""Comparison of rankers on the same folds, by paired tests over queries, or over folds that are
+drawn repeatedly.
+"""
 
 from __future__ import annotations
 
@@ -53,64 +55,74 @@ def compare(
     results: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Comparison:
-    """Cross-validate rankers, and compare their measures on the test queries with those of a baseline.
+    """Cross-validate rankers, and compare their measures on the test queries with those of a
+    baseline.
 
-    Call it as ``compare(rankers, X, y, qid, cv=5)``, like :func:`boostrank.cross_validate`, or with folds that you have
-    as ``compare(rankers, folds)``. Each ranker is trained on each fold. A ranker with `early_stopping_rounds` chooses
-    its number of rounds by the validation queries of the fold, its `eval_set`, or, if it has a `validation_fraction`,
-    by that part of the training queries. The test queries are only scored.
+    Call it as ``compare(rankers, X, y, qid, cv=5)``, like :func:`boostrank.cross_validate`, or with
+    folds that you have as ``compare(rankers, folds)``. Each ranker is trained on each fold. A
+    ranker with `early_stopping_rounds` chooses its number of rounds by the validation queries of
+    the fold, its `eval_set`, or, if it has a `validation_fraction`, by that part of the training
+    queries. The test queries are only scored.
 
     Parameters
     ----------
     rankers : dict of str to estimator
         Rankers by name, of which clones are trained: those of boostrank; ``lightgbm.LGBMRanker``,
-        ``xgboost.XGBRanker`` and ``catboost.CatBoostRanker``, which get the groups in the form of their library, and
-        the validation queries if they stop early; and any other estimator with `fit` and `predict`, which gets query
-        ids if its `fit` takes `qid`. Pipelines may end with any of these.
+        ``xgboost.XGBRanker`` and ``catboost.CatBoostRanker``, which get the groups in the form of
+        their library, and the validation queries if they stop early; and any other estimator with
+        `fit` and `predict`, which gets query ids if its `fit` takes `qid`. Pipelines may end with
+        any of these.
     X, y, qid
-        Features, labels and query ids, as in :func:`boostrank.cross_validate`: `qid` may be left out if `X` is a
-        DataFrame with a column or an index level named "qid", or if `y` is ClickLabels. Without `y`, X is `folds`.
+        Features, labels and query ids, as in :func:`boostrank.cross_validate`: `qid` may be left
+        out if `X` is a DataFrame with a column or an index level named "qid", or if `y` is
+        ClickLabels. Without `y`, X is `folds`.
     cv : int, splitter or iterable of (train, test), default 5
-        As in :func:`boostrank.cross_validate`. No query may be in the test rows of two folds, because the tests count
-        each query once. With `repeats`, the number of folds.
+        As in :func:`boostrank.cross_validate`. No query may be in the test rows of two folds,
+        because the tests count each query once. With `repeats`, the number of folds.
     folds : iterable of Fold, optional
         In place of `X`, `y`, `qid` and `cv`: the result of :func:`boostrank.read_letor_folds` or
         :func:`boostrank.query_folds`. The labels `y` of their parts are relevance labels or
-        :class:`boostrank.ClickLabels`. If a fold has no validation data, as those of `cv`, and one of the rankers stops
-        early by them, a fifth of its training queries is used for validation instead of training, for all rankers.
+        :class:`boostrank.ClickLabels`. If a fold has no validation data, as those of `cv`, and one
+        of the rankers stops early by them, a fifth of its training queries is used for validation
+        instead of training, for all rankers.
     repeats : int, optional
-        How often folds are drawn, 10 for example, with other seeds each time. The tests are then corrected resampled
-        t-tests over the ``cv * repeats`` folds (:func:`boostrank.significance.corrected_resampled_t_test`), which count
-        that training on other queries, or with another seed, gives other rankers. The i-th fold, from 0, adds i to each
-        ranker's seed (`random_state`, `random_seed` or `seed`, also those of steps and members), where none or an
-        object counts as 0. A training in `results` is the same for a larger number of repetitions. By default folds are
-        not repeated, and tests are over queries.
+        How often folds are drawn, 10 for example, with other seeds each time. The tests are then
+        corrected resampled t-tests over the ``cv * repeats`` folds
+        (:func:`boostrank.significance.corrected_resampled_t_test`), which count that training on
+        other queries, or with another seed, gives other rankers. The i-th fold, from 0, adds i to
+        each ranker's seed (`random_state`, `random_seed` or `seed`, also those of steps and
+        members), where none or an object counts as 0. A training in `results` is the same for a
+        larger number of repetitions. By default folds are not repeated, and tests are over queries.
     measures : list of str or Measure, or dict of str to them, optional
-        As in :func:`boostrank.evaluate`; by default "ndcg@1", "ndcg@5" and "ndcg@10", and if the test labels are
-        ClickLabels "click-dcg@1", "click-dcg@5" and "click-dcg@10". :func:`boostrank.get_measure` makes measures with
-        other settings, such as ``get_measure("ndcg@10", gain="linear")``.
+        As in :func:`boostrank.evaluate`; by default "ndcg@1", "ndcg@5" and "ndcg@10", and if the
+        test labels are ClickLabels "click-dcg@1", "click-dcg@5" and "click-dcg@10".
+        :func:`boostrank.get_measure` makes measures with other settings, such as
+        ``get_measure("ndcg@10", gain="linear")``.
     baseline : str, optional
         Name of the ranker to compare with; the first one by default.
     n_permutations : int, default 10_000
-        As in :func:`boostrank.permutation_test`. The queries of all folds are tested together. Not for `repeats`.
+        As in :func:`boostrank.permutation_test`. The queries of all folds are tested together. Not
+        for `repeats`.
     random_state : int or None, default 0
         Seed of the permutation tests, of the choice of validation queries, and of repeated folds.
     n_jobs : int, optional
-        Number of trainings at the same time, in processes of joblib; -1 means one for each processor, and None means 1,
-        unless a ``joblib.parallel_config`` says otherwise. Each process gets the processors divided by their number for
-        its threads, if the ranker has no setting for threads, because threads that outnumber the processors slow both
-        libraries tenfold. The result does not depend on `n_jobs`, except for the seconds that trainings take.
+        Number of trainings at the same time, in processes of joblib; -1 means one for each
+        processor, and None means 1, unless a ``joblib.parallel_config`` says otherwise. Each
+        process gets the processors divided by their number for its threads, if the ranker has no
+        setting for threads, because threads that outnumber the processors slow both libraries
+        tenfold. The result does not depend on `n_jobs`, except for the seconds that trainings take.
     results : str or os.PathLike, optional
-        Folder that keeps the result of each training as soon as it ends: an interrupted comparison goes on where it
-        stopped if it is called again. A training in it is not run again if the names of ranker and fold, the data of
-        the fold, the class and all parameters of the ranker, and the versions of boostrank and of the libraries are the
-        same. Of classes and functions in other files, the content of the file must be the same too; modules that
-        the file imports are not looked at. A ranker with a parameter that cannot be hashed, such as a lambda
-        expression, is always trained. Measures are computed anew, so that they may be changed. Several comparisons may
-        use one folder.
+        Folder that keeps the result of each training as soon as it ends: an interrupted comparison
+        goes on where it stopped if it is called again. A training in it is not run again if the
+        names of ranker and fold, the data of the fold, the class and all parameters of the ranker,
+        and the versions of boostrank and of the libraries are the same. Of classes and functions in
+        other files, the content of the file must be the same too; modules that the file imports are
+        not looked at. A ranker with a parameter that cannot be hashed, such as a lambda expression,
+        is always trained. Measures are computed anew, so that they may be changed. Several
+        comparisons may use one folder.
     progress : bool, default False
-        True shows the progress on standard error: a bar with the time left on a terminal, and a line for every ten
-        seconds elsewhere.
+        True shows the progress on standard error: a bar with the time left on a terminal, and a
+        line for every ten seconds elsewhere.
 
     Returns
     -------
@@ -118,23 +130,27 @@ def compare(
 
     Notes
     -----
-    Tests and intervals are over the test queries, and take the trained rankers as they are: they do not say how much
-    the result of another training would differ. With `repeats`, they are over folds, and count that.
+    Tests and intervals are over the test queries, and take the trained rankers as they are: they do
+    not say how much the result of another training would differ. With `repeats`, they are over
+    folds, and count that.
 
-    Rankers that learn from clicks are compared on ``query_folds(Dataset(X, clicks, clicks.qid))`` by estimates from the
-    clicks on the test queries, or with ``query_folds(..., test_labels=y)`` by true labels. The value of a query in the
-    measure "click-dcg" is its term in the estimate of its fold (:class:`boostrank.clicks.ClickDCG`). All rankers of a
-    fold have the same divisor, so that the paired tests are those of the terms. Queries with more sessions count more,
-    unless the ClickLabels have ``average="queries"``, and queries without impressions are ties. Errors of the
-    propensities are not in the p-values: they are the same for all rankers, but a wrong click model may favour one.
+    Rankers that learn from clicks are compared on ``query_folds(Dataset(X, clicks, clicks.qid))``
+    by estimates from the clicks on the test queries, or with ``query_folds(..., test_labels=y)`` by
+    true labels. The value of a query in the measure "click-dcg" is its term in the estimate of its
+    fold (:class:`boostrank.clicks.ClickDCG`). All rankers of a fold have the same divisor, so that
+    the paired tests are those of the terms. Queries with more sessions count more, unless the
+    ClickLabels have ``average="queries"``, and queries without impressions are ties. Errors of the
+    propensities are not in the p-values: they are the same for all rankers, but a wrong click model
+    may favour one.
 
     Raises
     ------
     ValueError
-        If there are neither folds nor rows with labels and query ids, or both; if `cv` is invalid, or tests a query in
-        two folds; if `repeats` is not an integer of at least 2, or is given with folds or a `cv` that is no number;
-        if `baseline` is not the name of a ranker, if the test labels are not of the kind that a measure needs, and as
-        :func:`boostrank.get_measure` for `measures`.
+        If there are neither folds nor rows with labels and query ids, or both; if `cv` is invalid,
+        or tests a query in two folds; if `repeats` is not an integer of at least 2, or is given
+        with folds or a `cv` that is no number; if `baseline` is not the name of a ranker, if the
+        test labels are not of the kind that a measure needs, and as :func:`boostrank.get_measure`
+        for `measures`.
     TypeError
         If `rankers` is not a dict of one or more rankers by name.
     OSError
@@ -174,14 +190,19 @@ def compare(
         _check_test_labels(measures, _folds(X, y, qid, splitter, folds))
     tables: dict[tuple[int, int], pd.DataFrame] = {}
     label = ""
-    with ProgressBar(len(rankers) * len(drawn) * len(seeds), progress, lambda: label, "trainings") as bar:
+    with ProgressBar(
+        len(rankers) * len(drawn) * len(seeds), progress, lambda: label, "trainings"
+    ) as bar:
         for repetition, seed in enumerate(seeds):
             drawn = drawn or _folds(X, y, qid, splitters[repetition], folds)
             if any(map(needs_validation, rankers.values())):
                 drawn = [with_validation(fold, random_state=seed) for fold in drawn]
             jobs = [(name, ranker, fold) for fold in drawn for name, ranker in rankers.items()]
             if repeats is not None:
-                jobs = [_in_repetition(job, repetition * len(drawn) + i // len(rankers)) for i, job in enumerate(jobs)]
+                jobs = [
+                    _in_repetition(job, repetition * len(drawn) + i // len(rankers))
+                    for i, job in enumerate(jobs)
+                ]
             with contextlib.closing(
                 run_trainings(jobs, n_jobs, None if results is None else Path(results))
             ) as finished:
@@ -200,35 +221,57 @@ def compare(
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     if repeats is not None:
         per_query.insert(1, "repetition", 1 + np.arange(len(per_query)) * repeats // len(per_query))
-    tests = {"n_permutations": str(n_permutations)} if repeats is None else {"repeats": str(repeats)}
+    tests = (
+        {"n_permutations": str(n_permutations)} if repeats is None else {"repeats": str(repeats)}
+    )
     settings |= {"random_state": str(random_state), **tests, "versions": versions()}
-    return Comparison(per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings)
+    return Comparison(
+        per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings
+    )
 
 
 def _in_repetition(job: TrainingJob, number: int) -> TrainingJob:
-    """The job with a number added to each seed of the ranker, and with the number of the fold in all repetitions."""
+    """The job with a number added to each seed of the ranker, and with the number of the fold in
+    all repetitions.
+    """
     name, ranker, fold = job
     changed = clone(accept_qid(ranker))
     for estimator in (changed, *changed.get_params().values()):
         if hasattr(estimator, "set_params"):
             # CatBoost returns only the parameters that were given.
-            values = dict.fromkeys(inspect.signature(type(estimator)).parameters) | estimator.get_params(deep=False)
-            names = [key for key in SEEDS if values.get(key) is not None] or [key for key in SEEDS[:1] if key in values]
-            estimator.set_params(**{key: number + (values[key] if is_count(values[key]) else 0) for key in names})
+            values = dict.fromkeys(
+                inspect.signature(type(estimator)).parameters
+            ) | estimator.get_params(deep=False)
+            names = [key for key in SEEDS if values.get(key) is not None] or [
+                key for key in SEEDS[:1] if key in values
+            ]
+            estimator.set_params(
+                **{key: number + (values[key] if is_count(values[key]) else 0) for key in names}
+            )
     return name, changed, fold._replace(name=f"Fold{number + 1}")
 
 
-def _values(name: str, fold: Fold, measures: Any, scores: Floats, rounds: float, seconds: float) -> pd.DataFrame:
+def _values(
+    name: str, fold: Fold, measures: Any, scores: Floats, rounds: float, seconds: float
+) -> pd.DataFrame:
     """The measures of the test queries of a fold, and what is known of the training."""
     values: Any = evaluate(fold.test.y, scores, fold.test.qid, measures, per_query=True)
     # reset_index() of pandas fails for texts that Arrow does not have.
     ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
-    columns = {"ranker": name, "fold": fold.name, "query": ids, "rounds": rounds, "seconds": seconds}
+    columns = {
+        "ranker": name,
+        "fold": fold.name,
+        "query": ids,
+        "rounds": rounds,
+        "seconds": seconds,
+    }
     return pd.DataFrame(columns | _relevant(fold.test) | dict(values.reset_index(drop=True)))
 
 
 def _relevant(test: Dataset) -> dict[str, Ints]:
-    """The number of documents with a label above 0 of each query; without a name if the labels are no relevance."""
+    """The number of documents with a label above 0 of each query; without a name if the labels are
+    no relevance.
+    """
     if isinstance(test.y, Labels):
         return {}
     queries = Queries.from_qid(test.qid)
@@ -237,23 +280,32 @@ def _relevant(test: Dataset) -> dict[str, Ints]:
 
 def _parameters(ranker: Any) -> str:
     """The class of a ranker and its parameters that are not None."""
-    parameters = [f"{name}={value!r}" for name, value in ranker.get_params().items() if value is not None]
+    parameters = [
+        f"{name}={value!r}" for name, value in ranker.get_params().items() if value is not None
+    ]
     return f"{type(ranker).__name__}({', '.join(parameters)})"
 
 
 def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
     """The folds in the arguments of :func:`compare`, or those that `cv` makes of its rows."""
-    if folds is None and (y is None or (isinstance(X, (list, tuple)) and isinstance(next(iter(X), None), Fold))):
+    if folds is None and (
+        y is None or (isinstance(X, (list, tuple)) and isinstance(next(iter(X), None), Fold))
+    ):
         X, folds = None, X
     if folds is None and X is not None:
         return _folds_of_rows(X, y, qid, 5 if cv is None else cv)
     listed = list(folds) if isinstance(folds, Iterable) else [folds]
-    others = [name for name, value in {"X": X, "y": y, "qid": qid, "cv or repeats": cv}.items() if value is not None]
+    others = [
+        name
+        for name, value in {"X": X, "y": y, "qid": qid, "cv or repeats": cv}.items()
+        if value is not None
+    ]
     if listed and not others and all(isinstance(fold, Fold) for fold in listed):
         return listed
     arguments = ", ".join([type(folds).__name__, *others]) + ("" if "y" in others else " without y")
     raise ValueError(
-        "compare needs either rows, compare(rankers, X, y, qid, cv=5), for a Dataset compare(rankers, *data), or a "
+        "compare needs either rows, compare(rankers, X, y, qid, cv=5), for a Dataset "
+        "compare(rankers, *data), or a "
         f"list of folds without cv and repeats, compare(rankers, folds); got {arguments}"
     )
 
@@ -264,21 +316,33 @@ def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
     pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
-    tested = pd.Series(np.concatenate([pd.unique(data.qid[test]) for _, test in pairs]), dtype=object)
+    tested = pd.Series(
+        np.concatenate([pd.unique(data.qid[test]) for _, test in pairs]), dtype=object
+    )
     if tested.duplicated().any():
         raise ValueError(
-            f"cv tests the query {str(tested[tested.duplicated()].iloc[0])!r} in several folds, and the tests count "
+            f"cv tests the query {str(tested[tested.duplicated()].iloc[0])!r} in several folds, "
+            f"and the tests count "
             "each query once: use an integer or QueryKFold"
         )
     with named_part("a fold of cv"):
-        return [Fold(f"Fold{i}", data.take(rows), None, data.take(test)) for i, (rows, test) in enumerate(pairs, 1)]
+        return [
+            Fold(f"Fold{i}", data.take(rows), None, data.take(test))
+            for i, (rows, test) in enumerate(pairs, 1)
+        ]
 
 
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
-    """Raise ValueError for test labels of another kind than a measure needs, before the first training."""
+    """Raise ValueError for test labels of another kind than a measure needs, before the first
+    training.
+    """
     for fold in folds:
         y, queries = fold.test.y, Queries.from_qid(fold.test.qid)
         with named_part(f"the test labels of {fold.name}"):
-            labels = y.group(queries).values if isinstance(y, Labels) else queries.group(as_array(y, "y"))
+            labels = (
+                y.group(queries).values
+                if isinstance(y, Labels)
+                else queries.group(as_array(y, "y"))
+            )
             for measure in measures.values():
                 measure.bind(labels, queries)

@@ -1,4 +1,6 @@
-"""Trainings of rankers on folds: several at the same time, each with its result in a folder, so that it is run once."""
+"""Trainings of rankers on folds: several at the same time, each with its result in a folder, so
+that it is run once.
+"""
 
 from __future__ import annotations
 
@@ -35,24 +37,34 @@ from boostrank.queries.labels import Labels
 FORMAT = 6
 # Parameters that change how long a training takes and what it prints, and not its model.
 WITHOUT_INFLUENCE = frozenset(
-    ("n_jobs", "nthread", "num_threads", "thread_count", "verbose", "verbosity", "silent", "logging_level")
+    (
+        "n_jobs",
+        "nthread",
+        "num_threads",
+        "thread_count",
+        "verbose",
+        "verbosity",
+        "silent",
+        "logging_level",
+    )
 )
 
 
 #: The name of a ranker, the ranker, and a fold to train it on, with validation data.
 TrainingJob = tuple[str, Any, Fold]
-#: The scores of the rows of the fold to test on, the number of boosting rounds that predictions use (NaN for an
-#: estimator that has none), and the seconds that the training took.
+#: The scores of the rows of the fold to test on, the number of boosting rounds that predictions use
+#: (NaN for an estimator that has none), and the seconds that the training took.
 TrainingResult = tuple[Floats, float, float]
 
 
 def run_trainings(
     jobs: Sequence[TrainingJob], n_jobs: int | None, folder: Path | None = None
 ) -> Generator[tuple[int, TrainingResult, bool], None, None]:
-    """Yield the number of each job, its result, and whether it was saved: first the saved ones, then as they end.
+    """Yield the number of each job, its result, and whether it was saved: first the saved ones,
+    then as they end.
 
-    A result is a file of JSON in the folder, which is written before the result is yielded. The name of the file is a
-    hash of all that the training depends on.
+    A result is a file of JSON in the folder, which is written before the result is yielded. The
+    name of the file is a hash of all that the training depends on.
     """
     paths = {} if folder is None else _paths(folder, jobs)
     saved = [number for number, path in paths.items() if path.exists()]
@@ -74,11 +86,14 @@ def read_result(path: Path) -> TrainingResult:
 def write_result(path: Path, result: TrainingResult) -> None:
     """Write the result of a training, all at once."""
     scores, rounds, seconds = result
-    write_lines(path, [json.dumps({"scores": scores.tolist(), "rounds": rounds, "seconds": seconds})])
+    write_lines(
+        path, [json.dumps({"scores": scores.tolist(), "rounds": rounds, "seconds": seconds})]
+    )
 
 
 def data_hash(fold: Fold) -> str:
-    """A hash of the rows of a fold to train on, to validate on and to test on: features, labels and query ids.
+    """A hash of the rows of a fold to train on, to validate on and to test on: features, labels and
+    query ids.
 
     Raises
     ------
@@ -89,14 +104,16 @@ def data_hash(fold: Fold) -> str:
 
 
 def settings_hash(estimator: Any) -> str:
-    """A hash of the class and the parameters of an estimator, except those in :data:`WITHOUT_INFLUENCE`.
+    """A hash of the class and the parameters of an estimator, except those in
+    :data:`WITHOUT_INFLUENCE`.
 
     Classes and functions are known by their names and by the content of the files that define them.
 
     Raises
     ------
     PicklingError, TypeError
-        For a parameter that cannot be hashed, such as a function without a name or in another function.
+        For a parameter that cannot be hashed, such as a function without a name or in another
+        function.
     """
     plain = clone(accept_qid(estimator))
     ignored = [name for name in plain.get_params() if name.rpartition("__")[2] in WITHOUT_INFLUENCE]
@@ -105,7 +122,8 @@ def settings_hash(estimator: Any) -> str:
 
 
 def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> dict[int, Path]:
-    """The file of each job, by its number, in a folder; jobs that cannot be compared with those of earlier runs lack.
+    """The file of each job, by its number, in a folder; jobs that cannot be compared with those of
+    earlier runs lack.
 
     A folder that cannot be made is an error.
     """
@@ -142,10 +160,15 @@ def _content(data: Dataset) -> list[Any]:
     return [X, labels, _sources(labels), data.qid]
 
 
-def _train_all(jobs: list[tuple[int, TrainingJob]], n_jobs: int | None) -> Iterator[tuple[int, TrainingResult]]:
+def _train_all(
+    jobs: list[tuple[int, TrainingJob]], n_jobs: int | None
+) -> Iterator[tuple[int, TrainingResult]]:
     """Yield the number and the result of each training when it ends."""
-    # A large array is written to memory that all processes share; "c" lets estimators write to it, each for itself.
-    parallel = Parallel(n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1, mmap_mode="c")
+    # A large array is written to memory that all processes share; "c" lets estimators write to it,
+    # each for itself.
+    parallel = Parallel(
+        n_jobs, prefer="processes", return_as="generator_unordered", batch_size=1, mmap_mode="c"
+    )
     outputs = parallel(delayed(_train)(number, job, os.getpid()) for number, job in jobs)
     try:
         for number, result, warned in outputs:
@@ -159,14 +182,18 @@ def _train_all(jobs: list[tuple[int, TrainingJob]], n_jobs: int | None) -> Itera
             outputs.close()
 
 
-def _train(number: int, job: TrainingJob, caller: int) -> tuple[int, TrainingResult, list[tuple[str, type[Warning]]]]:
-    """Train a ranker, and predict the scores of the documents to test on; `caller` is the process that asks for it.
+def _train(
+    number: int, job: TrainingJob, caller: int
+) -> tuple[int, TrainingResult, list[tuple[str, type[Warning]]]]:
+    """Train a ranker, and predict the scores of the documents to test on; `caller` is the process
+    that asks for it.
 
     Returns its number, the result, and the warnings of a training in another process.
     """
     if os.getpid() == caller:
         return number, _trained(job), []
-    # Ctrl-C on a terminal goes to all processes. The caller ends this one, which would print a traceback otherwise.
+    # Ctrl-C on a terminal goes to all processes. The caller ends this one, which would print a
+    # traceback otherwise.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     # LightGBM's own ranker asks joblib for its number of threads, and not OpenMP.

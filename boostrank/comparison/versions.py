@@ -6,8 +6,18 @@ import contextlib
 import importlib.metadata
 from functools import cache
 
-#: Packages whose versions are settings of a comparison, and part of the identity of a training, if they are installed.
-PACKAGES = ("boostrank", "catboost", "lightgbm", "numpy", "scikit-learn", "scipy", "xgboost", "xgboost-cpu")
+#: Packages whose versions are settings of a comparison, and part of the identity of a training, if
+#: they are installed.
+PACKAGES = (
+    "boostrank",
+    "catboost",
+    "lightgbm",
+    "numpy",
+    "scikit-learn",
+    "scipy",
+    "xgboost",
+    "xgboost-cpu",
+)
 
 
 @cache

@@ -1,4 +1,6 @@
-"""Data sets of many queries: the record (X, y, qid), LETOR files, features in files, and synthetic data."""
+"""Data sets of many queries: the record (X, y, qid), LETOR files, features in files, and synthetic
+data.
+"""
 
 import lazy_loader
 

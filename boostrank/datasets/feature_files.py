@@ -1,4 +1,6 @@
-"""Features that stay in files: rankers read them in blocks of rows, so that they need not fit into memory."""
+"""Features that stay in files: rankers read them in blocks of rows, so that they need not fit into
+memory.
+"""
 
 from __future__ import annotations
 
@@ -21,37 +23,42 @@ from boostrank.inputs.streams import FeatureStream
 class FeatureFiles(FeatureStream):
     """Features in files, which rankers read in blocks of rows while they train and predict.
 
-    It takes the place of the array `X` in ``fit``, in `eval_set` and in ``predict`` of the rankers, in
-    :func:`boostrank.cross_validate`, and in :class:`boostrank.datasets.Dataset`. Labels and query ids must fit into
-    memory. The libraries keep the bins of the features in memory while they train, one byte for each value (XGBoost
-    two) in place of four or eight; XGBoost can keep them on disk, see `cache`. Each library reads the features several
-    times before the first round, and not after it. The models are those of an array with the same features, with two
-    exceptions: with weights, the bins of XGBoost's own objectives depend on the blocks; and with more rows than
-    `bin_construct_sample_cnt` (200,000), LightGBM finds its bins from a sample of the rows, which is another one than
-    that of an array if `random_state` is set.
+    It takes the place of the array `X` in ``fit``, in `eval_set` and in ``predict`` of the rankers,
+    in :func:`boostrank.cross_validate`, and in :class:`boostrank.datasets.Dataset`. Labels and
+    query ids must fit into memory. The libraries keep the bins of the features in memory while they
+    train, one byte for each value (XGBoost two) in place of four or eight; XGBoost can keep them on
+    disk, see `cache`. Each library reads the features several times before the first round, and not
+    after it. The models are those of an array with the same features, with two exceptions: with
+    weights, the bins of XGBoost's own objectives depend on the blocks; and with more rows than
+    `bin_construct_sample_cnt` (200,000), LightGBM finds its bins from a sample of the rows, which
+    is another one than that of an array if `random_state` is set.
 
-    LETOR files are text, which would be read again in every pass. Convert them once, one file at a time, with
-    ``numpy.save("part.npy", boostrank.read_letor("part.txt", sparse=False, n_features=136).X)``.
+    LETOR files are text, which would be read again in every pass. Convert them once, one file at a
+    time, with ``numpy.save("part.npy", boostrank.read_letor("part.txt", sparse=False,
+    n_features=136).X)``.
 
-    An array that ``numpy.load(path, mmap_mode="r")`` maps to memory can be given to ``fit`` and ``predict`` as it is,
-    and is not copied either. But a part of its rows, as with `validation_fraction`, is copied to memory.
+    An array that ``numpy.load(path, mmap_mode="r")`` maps to memory can be given to ``fit`` and
+    ``predict`` as it is, and is not copied either. But a part of its rows, as with
+    `validation_fraction`, is copied to memory.
 
     Parameters
     ----------
     files : path, or list of paths
-        Files of NumPy's format ``.npy`` with arrays of shape (n_rows, n_features), and Parquet files. The rows of the
-        files follow each other; they may have different numbers of rows, also 0, and a query may begin in one file and
-        end in the next. At least one row group of a Parquet file must fit into memory. Values may be of any types of
-        real numbers; NaN and nulls are missing values.
+        Files of NumPy's format ``.npy`` with arrays of shape (n_rows, n_features), and Parquet
+        files. The rows of the files follow each other; they may have different numbers of rows,
+        also 0, and a query may begin in one file and end in the next. At least one row group of a
+        Parquet file must fit into memory. Values may be of any types of real numbers; NaN and nulls
+        are missing values.
     columns : list of str, optional
-        The columns of Parquet files that are features, in this sequence. They must be given, so that labels are not
-        taken for features. Their names are the names of the features.
+        The columns of Parquet files that are features, in this sequence. They must be given, so
+        that labels are not taken for features. Their names are the names of the features.
     cache : path, optional
-        A folder in which :class:`boostrank.XGBoostRanker` keeps the bins of the features while it trains, so that they
-        need not fit into memory either ("external memory", which XGBoost calls experimental). Its files are deleted
-        after the training. XGBoost reads them for each split of a tree that grows by leaves, which is the default of
-        our losses, and for each level of one that grows by depth: if the disk is slow, set
-        ``grow_policy="depthwise"``. LightGBM has nothing like it.
+        A folder in which :class:`boostrank.XGBoostRanker` keeps the bins of the features while it
+        trains, so that they need not fit into memory either ("external memory", which XGBoost calls
+        experimental). Its files are deleted after the training. XGBoost reads them for each split
+        of a tree that grows by leaves, which is the default of our losses, and for each level of
+        one that grows by depth: if the disk is slow, set ``grow_policy="depthwise"``. LightGBM has
+        nothing like it.
 
     Attributes
     ----------
@@ -66,8 +73,9 @@ class FeatureFiles(FeatureStream):
     Raises
     ------
     ValueError
-        If there are no files, or a file does not contain a two-dimensional array of numbers, or the files have
-        different numbers or types of features. Later, wherever features are read: if a value is infinite.
+        If there are no files, or a file does not contain a two-dimensional array of numbers, or the
+        files have different numbers or types of features. Later, wherever features are read: if a
+        value is infinite.
 
     Examples
     --------
@@ -90,7 +98,11 @@ class FeatureFiles(FeatureStream):
     """
 
     def __init__(
-        self, files: Any, *, columns: Sequence[str] | None = None, cache: str | os.PathLike[str] | None = None
+        self,
+        files: Any,
+        *,
+        columns: Sequence[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
     ) -> None:
         sources = list(files) if isinstance(files, (list, tuple)) else [files]
         check_count("the number of files", len(sources))
@@ -101,7 +113,9 @@ class FeatureFiles(FeatureStream):
         for file in others:
             if file.shape[1] != first.shape[1] or file.names != first.names:
                 raise ValueError(f"all files must have the same features: {first}, and {file}")
-        self._starts = np.concatenate([[0], np.cumsum([file.shape[0] for file in self._files], dtype=np.int64)])
+        self._starts = np.concatenate(
+            [[0], np.cumsum([file.shape[0] for file in self._files], dtype=np.int64)]
+        )
         self._rows = np.arange(int(self._starts[-1]))
         self.dtype = np.result_type(np.float32, *(file.dtype for file in self._files))
         self.shape = len(self._rows), first.shape[1]
@@ -124,8 +138,9 @@ class FeatureFiles(FeatureStream):
         numbers = self._rows[rows]
         if numbers.ndim != 1 or (np.diff(numbers) < 1).any():
             raise ValueError(
-                "rows of FeatureFiles can be taken only by a slice, a mask or row numbers in increasing sequence, each "
-                "at most once, because they stay in their files: sort the row numbers"
+                "rows of FeatureFiles can be taken only by a slice, a mask or row numbers in "
+                "increasing sequence, each at most once, because they stay in their files: sort "
+                "the row numbers"
             )
         taken = object.__new__(type(self))
         taken.__dict__.update(self.__dict__)
@@ -152,7 +167,9 @@ class FeatureFiles(FeatureStream):
         rows = self._rows[start:stop]
         values = np.empty((len(rows), self.shape[1]), self.dtype)
         cuts = np.searchsorted(rows, self._starts)
-        for file, offset, first, last in zip(self._files, self._starts[:-1], cuts[:-1], cuts[1:], strict=True):
+        for file, offset, first, last in zip(
+            self._files, self._starts[:-1], cuts[:-1], cuts[1:], strict=True
+        ):
             if first < last:
                 values[first:last] = self._checked(file, rows[first:last] - offset)
         return values
@@ -164,12 +181,16 @@ class FeatureFiles(FeatureStream):
             suspicious = not np.isfinite(block.sum(dtype=np.float64))
         if suspicious and (infinite := np.isinf(block)).any():
             row, column = np.argwhere(infinite)[0]
-            file.refuse(f"contains infinity in row {rows[row]}, feature {column}; use NaN for a missing value")
+            file.refuse(
+                f"contains infinity in row {rows[row]}, feature {column}; use NaN for a missing "
+                f"value"
+            )
         return block
 
 
 class FeatureFile(ABC):
-    """Rows of features in a file, which must not change while it is used, since a training reads it several times.
+    """Rows of features in a file, which must not change while it is used, since a training reads it
+    several times.
 
     Attributes
     ----------
@@ -187,11 +208,14 @@ class FeatureFile(ABC):
     names: list[str] | None = None
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        # The path must mean the same file also if the current folder changes, or in another process.
+        # The path must mean the same file also if the current folder changes, or in another
+        # process.
         self._path, self.name = os.path.abspath(path), f"the file {os.fspath(path)!r}"
 
     def __str__(self) -> str:
-        return f"{self.name} has {self.shape[1]} features" + ("" if self.names is None else f" {self.names[:5]}")
+        return f"{self.name} has {self.shape[1]} features" + (
+            "" if self.names is None else f" {self.names[:5]}"
+        )
 
     def refuse(self, fault: str) -> NoReturn:
         """Raise ValueError that names the file and says what is wrong with it."""
@@ -212,8 +236,8 @@ class NpyFile(FeatureFile):
 
     def read(self, rows: Ints) -> NDArray[Any]:
         """Read rows, at least one, by their increasing numbers."""
-        # The file is mapped only as long as these rows are used: the pages of a mapped file count as memory of the
-        # process until the operating system needs them for something else.
+        # The file is mapped only as long as these rows are used: the pages of a mapped file count
+        # as memory of the process until the operating system needs them for something else.
         is_dense = rows[-1] - rows[0] == len(rows) - 1
         return self._map()[slice(rows[0], rows[-1] + 1) if is_dense else rows]
 
@@ -230,10 +254,15 @@ class ParquetFeatures(FeatureFile):
         file = self._open()
         if columns is None:
             names = file.schema_arrow.names[:10]
-            self.refuse(f"is a Parquet file: give columns=, the names of the columns that are features, among {names}")
+            self.refuse(
+                f"is a Parquet file: give columns=, the names of the columns that are features, "
+                f"among {names}"
+            )
         self.names = self._columns = list(columns)
         self.shape = file.metadata.num_rows, len(self.names)
-        self.dtype = np.result_type(np.float32, *(self._dtype_of(file.schema_arrow, name) for name in self.names))
+        self.dtype = np.result_type(
+            np.float32, *(self._dtype_of(file.schema_arrow, name) for name in self.names)
+        )
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
         self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         self._last: tuple[int, NDArray[Any]] | None = None
@@ -241,7 +270,12 @@ class ParquetFeatures(FeatureFile):
     def read(self, rows: Ints) -> NDArray[Any]:
         """Read rows, at least one, by their increasing numbers."""
         groups = np.searchsorted(self._starts, rows, side="right") - 1
-        return np.concatenate([self._group(i)[rows[groups == i] - self._starts[i]] for i in np.unique(groups).tolist()])
+        return np.concatenate(
+            [
+                self._group(i)[rows[groups == i] - self._starts[i]]
+                for i in np.unique(groups).tolist()
+            ]
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_last": None}
@@ -255,8 +289,11 @@ class ParquetFeatures(FeatureFile):
             values = np.empty((table.num_rows, self.shape[1]), self.dtype)
             for i, name in enumerate(self._columns):
                 # Without pandas, a null among integers would be an error.
-                values[:, i] = table.column(name).to_pandas().to_numpy(self.dtype, na_value=math.nan)
-            # Another thread that reads from this part may change `_last`, so the local variable is returned.
+                values[:, i] = (
+                    table.column(name).to_pandas().to_numpy(self.dtype, na_value=math.nan)
+                )
+            # Another thread that reads from this part may change `_last`, so the local variable is
+            # returned.
             self._last = last = group, values
         return last[1]
 
@@ -267,8 +304,8 @@ class ParquetFeatures(FeatureFile):
             dtype = np.dtype(types[0].to_pandas_dtype())
         if len(types) != 1 or dtype.kind not in "biuf":
             self.refuse(
-                f"must have one column {name!r}, of numbers; it has {len(types)} {list(map(str, types))}, and its "
-                f"columns are {schema.names[:10]}"
+                f"must have one column {name!r}, of numbers; it has {len(types)} "
+                f"{list(map(str, types))}, and its columns are {schema.names[:10]}"
             )
         return np.result_type(dtype, np.float32)
 
@@ -289,20 +326,30 @@ def open_file(path: Any, columns: Sequence[str] | None) -> FeatureFile:
     TypeError
         If it is no path.
     ValueError
-        If the file is neither, or contains no two-dimensional array of numbers; or for `columns` that are missing, or
-        are given for a file in ``.npy``.
+        If the file is neither, or contains no two-dimensional array of numbers; or for `columns`
+        that are missing, or are given for a file in ``.npy``.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(
-            f"FeatureFiles takes paths of .npy and Parquet files; got {type(path).__name__}. An array, also one of "
+            f"FeatureFiles takes paths of .npy and Parquet files; got {type(path).__name__}. An "
+            f"array, also one of "
             "numpy.load(path, mmap_mode='r'), can be given to fit and predict as it is"
         )
     file = ParquetFeatures(path, columns) if is_parquet(path) else NpyFile(path)
     if columns is not None and file.names is None:
-        raise ValueError(f"columns are the names of columns of Parquet files, and {file.name} has no names of columns")
-    if len(file.shape) != 2 or file.shape[1] == 0 or file.dtype.kind not in "biuf" or file.dtype.itemsize > 8:
+        raise ValueError(
+            f"columns are the names of columns of Parquet files, and {file.name} has no names of "
+            f"columns"
+        )
+    if (
+        len(file.shape) != 2
+        or file.shape[1] == 0
+        or file.dtype.kind not in "biuf"
+        or file.dtype.itemsize > 8
+    ):
         file.refuse(
-            "must have two dimensions, (n_documents, n_features), with at least one feature, and contain numbers of at "
+            "must have two dimensions, (n_documents, n_features), with at least one feature, and "
+            "contain numbers of at "
             f"most 64 bits; got the shape {file.shape} and dtype {file.dtype}"
         )
     return file

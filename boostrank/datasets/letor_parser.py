@@ -1,7 +1,8 @@
 """Parse LETOR files, in blocks of lines.
 
-The compiled library parses blocks in several threads, and refuses a block with an invalid line. Blocks that it refuses,
-and all blocks if it is not there, are parsed line by line in Python. This is slower, and names an invalid line.
+The compiled library parses blocks in several threads, and refuses a block with an invalid line.
+Blocks that it refuses, and all blocks if it is not there, are parsed line by line in Python. This
+is slower, and names an invalid line.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class ReadOptions:
         n_features, sparse = self.n_features, self.sparse
         if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
             refuse("n_features", n_features, f"None or an integer from 1 to {MAX_INDEX}")
-        if not (isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")):
+        if not (
+            isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")
+        ):
             refuse("sparse", sparse, "'auto', True or False")
         check_flag("zero_based", self.zero_based)
         if self.dtype not in (np.float32, np.float64):
@@ -178,7 +181,9 @@ def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
     """Parse a whole file, block by block."""
     parsed, line = ParsedFile(as_path(path), options.dtype), 1
     if os.path.isdir(path):
-        raise IsADirectoryError(f"{parsed.name} is a folder, not a LETOR file; read_letor_folds reads folders of folds")
+        raise IsADirectoryError(
+            f"{parsed.name} is a folder, not a LETOR file; read_letor_folds reads folders of folds"
+        )
     for text, block in _parsed_blocks(_blocks(parsed.name), options):
         if block is None or (len(block.labels) and parsed.has_qid not in (None, block.has_qid)):
             block = parse_lines(text, options, parsed.name, line, parsed.has_qid)
@@ -199,8 +204,12 @@ def _blocks(name: str) -> Iterator[bytes]:
             yield block if block.endswith(b"\n") else block + b"\n"
 
 
-def _parsed_blocks(blocks: Iterator[bytes], options: ReadOptions) -> Iterator[tuple[bytes, ParsedBlock | None]]:
-    """Yield blocks as text and as parsed by the compiled library; None if it is not there, or refuses the block."""
+def _parsed_blocks(
+    blocks: Iterator[bytes], options: ReadOptions
+) -> Iterator[tuple[bytes, ParsedBlock | None]]:
+    """Yield blocks as text and as parsed by the compiled library; None if it is not there, or
+    refuses the block.
+    """
     if not is_available():
         yield from ((text, None) for text in blocks)
         return
@@ -237,16 +246,33 @@ def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
     n_lines, n_colons = (int(np.count_nonzero(codes == ord(character))) for character in "\n:")
     labels, sizes = np.empty(n_lines), np.empty(n_lines, np.int64)
     columns, values = np.empty(n_colons, np.int32), np.empty(n_colons)
-    # Where the id of consecutive rows of one query starts and ends in the block, and the number of these rows.
+    # Where the id of consecutive rows of one query starts and ends in the block, and the number of
+    # these rows.
     runs = np.empty((n_lines, 3), np.int64)
-    # Numbers that are valid, but were not computed: the position in `values`, or -1 minus the row of a label, and where
-    # the number starts and ends.
+    # Numbers that are valid, but were not computed: the position in `values`, or -1 minus the row
+    # of a label, and where the number starts and ends.
     slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
     results = labels, sizes, columns, values, runs.ravel(), slow.ravel(), counts
-    if call("letor_lines", block, len(block), options.first_index, options.max_index, powers_of_five(), *results) != 0:
+    if (
+        call(
+            "letor_lines",
+            block,
+            len(block),
+            options.first_index,
+            options.max_index,
+            powers_of_five(),
+            *results,
+        )
+        != 0
+    ):
         return None
     n_rows, n_values, n_runs, n_slow, has_qid, is_sorted, width = counts.tolist()
-    labels, sizes, columns, values = labels[:n_rows], sizes[:n_rows], columns[:n_values], values[:n_values]
+    labels, sizes, columns, values = (
+        labels[:n_rows],
+        sizes[:n_rows],
+        columns[:n_values],
+        values[:n_values],
+    )
     for place, start, end in slow[:n_slow].tolist():
         number = float(block[start:end])
         if place < 0:
@@ -298,16 +324,26 @@ def parse_lines(
             continue
         document = _parse_line(content, options, has_qid)
         if isinstance(document, str):
-            raise ValueError(f"{name}, line {number}: {document} (in the line {quote(line, 60)}); {LINE_FORM}")
+            raise ValueError(
+                f"{name}, line {number}: {document} (in the line {quote(line, 60)}); {LINE_FORM}"
+            )
         documents.append(document)
         has_qid = document[1] is not None
     labels, qids, rows = zip(*documents, strict=True) if documents else ((), (), ())
     sizes = np.array([len(row) for row in rows], int)
     indices = np.array([column for row in rows for column in row], np.int32)
-    data = np.array([value for row in rows for value in row.values()], np.float64).astype(options.dtype)
-    n_regular = len(rows[0]) if rows and all(list(row) == list(range(len(rows[0]))) for row in rows) else None
+    data = np.array([value for row in rows for value in row.values()], np.float64).astype(
+        options.dtype
+    )
+    n_regular = (
+        len(rows[0])
+        if rows and all(list(row) == list(range(len(rows[0]))) for row in rows)
+        else None
+    )
     runs = [(text, len(list(run))) for text, run in itertools.groupby(qids) if text is not None]
-    return ParsedBlock(np.array(labels), sizes, indices, data, n_regular, bool(has_qid), runs, len(lines))
+    return ParsedBlock(
+        np.array(labels), sizes, indices, data, n_regular, bool(has_qid), runs, len(lines)
+    )
 
 
 def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Document | str:
@@ -319,7 +355,11 @@ def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Docu
         return f"{quote(label, 40)} is not a number"
     starts_with_qid = bool(features) and features[0].startswith(b"qid:")
     if has_qid not in (None, starts_with_qid):
-        return "it has no qid, but the lines before do" if has_qid else "it has a qid, but the lines before have none"
+        return (
+            "it has no qid, but the lines before do"
+            if has_qid
+            else "it has a qid, but the lines before have none"
+        )
     if starts_with_qid and (len(features[0]) == 4 or features[0].count(b":") > 1):
         return f"{quote(features[0], 40)} is not qid:ID"
     values: dict[int, float] = {}
@@ -347,7 +387,9 @@ def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Docu
 def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:
     """Whether a finite value becomes infinite as `dtype`."""
     with np.errstate(over="ignore"):
-        return values.dtype != dtype and bool(np.isinf(values.astype(dtype)).sum() > np.isinf(values).sum())
+        return values.dtype != dtype and bool(
+            np.isinf(values.astype(dtype)).sum() > np.isinf(values).sum()
+        )
 
 
 def quote(text: bytes, max_length: int) -> str:
@@ -357,5 +399,7 @@ def quote(text: bytes, max_length: int) -> str:
 
 
 def is_int64(text: bytes) -> bool:
-    """Whether a qid is an integer of int64 in its usual form: other forms of the same number are other qids."""
+    """Whether a qid is an integer of int64 in its usual form: other forms of the same number are
+    other qids.
+    """
     return bool(re.fullmatch(rb"0|-?[1-9]\d{0,18}", text)) and -(2**63) <= int(text) < 2**63

@@ -13,7 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.dataset import Dataset, Fold
-from boostrank.datasets.letor_parser import ParsedFile, PathLike, ReadOptions, Sparse, is_int64, parse_file, quote
+from boostrank.datasets.letor_parser import (
+    ParsedFile,
+    PathLike,
+    ReadOptions,
+    Sparse,
+    is_int64,
+    parse_file,
+    quote,
+)
 from boostrank.inputs.files import as_path
 
 #: Files of a fold: their names, of which earlier ones are preferred, and the endings of these.
@@ -29,49 +37,55 @@ def read_letor(
     dtype: npt.DTypeLike = np.float64,
     zero_based: bool = False,
 ) -> Dataset:
-    r"""Read one LETOR / SVMlight file, with a line ``label qid:ID index:value index:value # comment`` per document.
+    r"""Read one LETOR / SVMlight file, with a line ``label qid:ID index:value index:value #
+    comment`` per document.
 
-    Every number is exactly what ``float`` makes of its text (float32 rounds it once more); labels and values may be
-    ``nan`` or ``inf``. Features that a line does not list are 0. Fields are separated by spaces or tabs, and the
-    indices of a line may come in any sequence. Lines end in ``\n`` or ``\r\n``. Blank lines, and lines with only a
-    comment, are no documents. Gzip data is recognized by content; one thread decompresses it while others parse. The
-    number of threads is ``OMP_NUM_THREADS``, and by default that of processors. Peak memory is that of the result, and
-    about 30 megabytes for each thread. A dense result from lines that leave features out takes 12 more bytes for each
-    value in the file.
+    Every number is exactly what ``float`` makes of its text (float32 rounds it once more); labels
+    and values may be ``nan`` or ``inf``. Features that a line does not list are 0. Fields are
+    separated by spaces or tabs, and the indices of a line may come in any sequence. Lines end in
+    ``\n`` or ``\r\n``. Blank lines, and lines with only a comment, are no documents. Gzip data is
+    recognized by content; one thread decompresses it while others parse. The number of threads is
+    ``OMP_NUM_THREADS``, and by default that of processors. Peak memory is that of the result, and
+    about 30 megabytes for each thread. A dense result from lines that leave features out takes 12
+    more bytes for each value in the file.
 
-    If there is a file ``<path>.query`` or ``<path>.group`` (for ``x.gz`` also ``x.query`` and ``x.group``), it has the
-    number of documents of each query, one in a line, in the sequence of the queries. Lines without qid need it; their
-    queries are numbered from 0. If the lines have qids, the numbers must be those of runs of equal qids.
+    If there is a file ``<path>.query`` or ``<path>.group`` (for ``x.gz`` also ``x.query`` and
+    ``x.group``), it has the number of documents of each query, one in a line, in the sequence of
+    the queries. Lines without qid need it; their queries are numbered from 0. If the lines have
+    qids, the numbers must be those of runs of equal qids.
 
     Parameters
     ----------
     path : str or os.PathLike
         File to read.
     n_features : int, optional
-        Number of columns of X; by default as many as the largest index needs. Pass it if several files must have
-        the same columns, because a sparse file need not contain the last feature.
+        Number of columns of X; by default as many as the largest index needs. Pass it if several
+        files must have the same columns, because a sparse file need not contain the last feature.
     sparse : {"auto", True, False}, default "auto"
-        Whether to return X as a CSR matrix or as an array. "auto" chooses the array if the file lists at least half
-        of the n_documents · n_features values. A CSR matrix keeps the zeros that the file lists.
+        Whether to return X as a CSR matrix or as an array. "auto" chooses the array if the file
+        lists at least half of the n_documents · n_features values. A CSR matrix keeps the zeros
+        that the file lists.
     dtype : {numpy.float64, numpy.float32}, default numpy.float64
         Type of X.
     zero_based : bool, default False
-        Whether the first feature has index 0 rather than 1. This is never guessed: a zero-based file may happen not
-        to use index 0, and would then get other columns than the files that it belongs to.
+        Whether the first feature has index 0 rather than 1. This is never guessed: a zero-based
+        file may happen not to use index 0, and would then get other columns than the files that it
+        belongs to.
 
     Returns
     -------
     Dataset
-        ``(X, y, qid)``: y is float64; qid is int64 if all qids are integers in the range of int64 in their
-        usual form (7, but not 07 or +7, which are different qids), else str. Bytes that are not UTF-8 are shown as
-        ``\xff``.
+        ``(X, y, qid)``: y is float64; qid is int64 if all qids are integers in the range of int64
+        in their usual form (7, but not 07 or +7, which are different qids), else str. Bytes that
+        are not UTF-8 are shown as ``\xff``.
 
     Raises
     ------
     ValueError
-        If an option is invalid; if a line is invalid (the message names the file, the line and the fault); if an
-        index is repeated in a line or out of range; if there are no documents; if some lines have a qid and others
-        do not; if sizes are missing, or do not sum to the number of lines; or if gzip data is damaged.
+        If an option is invalid; if a line is invalid (the message names the file, the line and the
+        fault); if an index is repeated in a line or out of range; if there are no documents; if
+        some lines have a qid and others do not; if sizes are missing, or do not sum to the number
+        of lines; or if gzip data is damaged.
     OSError
         If the file cannot be opened or is a folder.
     MemoryError
@@ -109,12 +123,14 @@ def read_letor_folds(
     dtype: npt.DTypeLike = np.float64,
     zero_based: bool = False,
 ) -> list[Fold]:
-    r"""Read folds from files: ``Fold1/train.txt``, ``Fold1/vali.txt``, ``Fold1/test.txt``, ``Fold2/train.txt``, ...
+    r"""Read folds from files: ``Fold1/train.txt``, ``Fold1/vali.txt``, ``Fold1/test.txt``,
+    ``Fold2/train.txt``, ...
 
-    The data sets of all folds have the same number of features; all X are arrays or all are CSR matrices, and all
-    qids are int64 or all are str. Folders may also be named ``fold1``, ``fold_1`` or ``fold-1``. The validation file
-    may also be named ``valid.txt`` or ``validation.txt``, and may be absent. Any file may end in ``.txt.gz``. Lines
-    without qid need a file of query sizes beside theirs, as in :func:`read_letor`.
+    The data sets of all folds have the same number of features; all X are arrays or all are CSR
+    matrices, and all qids are int64 or all are str. Folders may also be named ``fold1``, ``fold_1``
+    or ``fold-1``. The validation file may also be named ``valid.txt`` or ``validation.txt``, and
+    may be absent. Any file may end in ``.txt.gz``. Lines without qid need a file of query sizes
+    beside theirs, as in :func:`read_letor`.
 
     Parameters
     ----------
@@ -123,7 +139,8 @@ def read_letor_folds(
     n_features : int, optional
         Number of columns; by default as many as the largest index of all files needs.
     sparse : {"auto", True, False}, default "auto"
-        As in :func:`read_letor`; "auto" decides by the fraction of listed values in all files together.
+        As in :func:`read_letor`; "auto" decides by the fraction of listed values in all files
+        together.
     dtype : {numpy.float64, numpy.float32}, default numpy.float64
         Type of the features.
     zero_based : bool, default False
@@ -137,7 +154,8 @@ def read_letor_folds(
     Raises
     ------
     FileNotFoundError, NotADirectoryError
-        If `directory` is no folder or contains no folds, or if a fold has no training file or no test file.
+        If `directory` is no folder or contains no folds, or if a fold has no training file or no
+        test file.
     ValueError
         As in :func:`read_letor`.
 
@@ -166,22 +184,30 @@ def read_letor_folds(
 
 
 def apply_sizes(parsed: ParsedFile) -> ParsedFile:
-    """Number the queries by the sizes in the file beside the data, if there is one; without qids it is needed."""
+    """Number the queries by the sizes in the file beside the data, if there is one; without qids it
+    is needed.
+    """
     stems = dict.fromkeys([parsed.name, parsed.name.removesuffix(".gz")])
-    name = next((s + end for s in stems for end in (".query", ".group") if os.path.isfile(s + end)), None)
+    name = next(
+        (s + end for s in stems for end in (".query", ".group") if os.path.isfile(s + end)), None
+    )
     if name is None:
         if parsed.has_qid:
             return parsed
         raise ValueError(
-            f"{parsed.name}: no line has a qid, and there is no file {parsed.name}.query or .group: write the number "
+            f"{parsed.name}: no line has a qid, and there is no file {parsed.name}.query or "
+            f".group: write the number "
             "of documents of each query to such a file, one in a line"
         )
     sizes = _read_sizes(name)
-    by_qid = [sum(n for _, n in runs) for _, runs in groupby(parsed.qid_runs, key=lambda run: run[0])]
+    by_qid = [
+        sum(n for _, n in runs) for _, runs in groupby(parsed.qid_runs, key=lambda run: run[0])
+    ]
     if sum(sizes) != parsed.n_rows or (parsed.has_qid and sizes != by_qid):
         raise ValueError(
-            f"{name}: the {len(sizes)} query sizes, with the sum {sum(sizes)}, are not those of {parsed.name}, which "
-            f"has {parsed.n_rows} documents{' of other queries, by their qids' * bool(parsed.has_qid)}; one of the two "
+            f"{name}: the {len(sizes)} query sizes, with the sum {sum(sizes)}, are not those of "
+            f"{parsed.name}, which has {parsed.n_rows} "
+            f"documents{' of other queries, by their qids' * bool(parsed.has_qid)}; one of the two "
             "files is of other data, or is cut off"
         )
     if not parsed.has_qid:
@@ -193,12 +219,17 @@ def _read_sizes(name: str) -> list[int]:
     lines = Path(name).read_bytes().split(b"\n")
     for number, line in enumerate(lines, 1):
         if line.strip() and not re.fullmatch(rb"0*[1-9]\d{0,15}", line.strip()):
-            raise ValueError(f"{name}, line {number}: expected one query size of at least 1; got {quote(line, 40)}")
+            raise ValueError(
+                f"{name}, line {number}: expected one query size of at least 1; got "
+                f"{quote(line, 40)}"
+            )
     return [int(line) for line in lines if line.strip()]
 
 
 def _read_files(paths: Sequence[PathLike], options: ReadOptions) -> list[Dataset]:
-    """Read a data set from each file, all with the same columns, the same type of X and the same type of qid."""
+    """Read a data set from each file, all with the same columns, the same type of X and the same
+    type of qid.
+    """
     files = [apply_sizes(parse_file(path, options)) for path in paths]
     width = options.n_features or max(parsed.width for parsed in files)
     n_cells = sum(parsed.n_rows for parsed in files) * width
@@ -208,7 +239,9 @@ def _read_files(paths: Sequence[PathLike], options: ReadOptions) -> list[Dataset
     datasets = []
     for parsed in files:
         texts, counts = zip(*parsed.qid_runs, strict=True)
-        ids = np.array([int(text) if all_int64 else text.decode(errors="backslashreplace") for text in texts])
+        ids = np.array(
+            [int(text) if all_int64 else text.decode(errors="backslashreplace") for text in texts]
+        )
         X, y = _features(parsed, width, is_dense), np.concatenate(parsed.labels)
         datasets.append(Dataset(X, y, np.repeat(ids, counts)))
     return datasets
@@ -230,11 +263,15 @@ def _features(parsed: ParsedFile, width: int, is_dense: bool) -> Any:
 
 def _find_folds(directory: Path) -> list[tuple[Path, list[Path | None]]]:
     """The folder of each fold, sorted by number, with its training, validation and test file."""
-    matches = {f: re.fullmatch(r"fold[ _-]?(\d+)", f.name, re.I) for f in directory.iterdir() if f.is_dir()}
+    matches = {
+        f: re.fullmatch(r"fold[ _-]?(\d+)", f.name, re.I) for f in directory.iterdir() if f.is_dir()
+    }
     folders = sorted((int(match[1]), folder) for folder, match in matches.items() if match)
     if not folders:
         content = ", ".join(sorted(f.name for f in directory.iterdir())[:8]) or "nothing"
-        raise FileNotFoundError(f"{directory} contains no folders Fold1, Fold2, ...; it contains {content}")
+        raise FileNotFoundError(
+            f"{directory} contains no folders Fold1, Fold2, ...; it contains {content}"
+        )
     folds: list[tuple[Path, list[Path | None]]] = []
     for _, folder in folders:
         files = []

@@ -9,7 +9,14 @@ import scipy
 
 from boostrank.datasets.dataset import Dataset
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import as_random_state, check_count, check_flag, check_number, is_count, refuse
+from boostrank.inputs.checks import (
+    as_random_state,
+    check_count,
+    check_flag,
+    check_number,
+    is_count,
+    refuse,
+)
 from boostrank.queries.dcg import make_targets
 from boostrank.queries.queries import Queries
 
@@ -27,22 +34,26 @@ def make_ranking(
     random_state: Any = None,
     return_bayes: bool = False,
 ) -> Any:
-    """Make synthetic queries with two kinds of labels: a usual kind, and a rare kind with large gains.
+    """Make synthetic queries with two kinds of labels: a usual kind, and a rare kind with large
+    gains.
 
-    Each document has two qualities, which are functions of its features. With probability ``1 - noise`` a query has
-    the usual kind of labels: 0 to 3, determined by the first quality. Otherwise it has the rare kind: 0 to 5,
-    determined by the second quality, with gains ``2^y - 1`` that are several times larger. This is the example of
-    Section 3.2.1 of Ravikumar, Tewari and Yang (AISTATS 2011) on a larger scale: the rare, large gains dominate the
-    expected gain ``E[G]`` and mislead losses that do not normalize by the ideal DCG. They do not dominate
-    ``E[G / Z]``, and the NDCG-optimal ranking sorts by ``E[G / Z]``.
+    Each document has two qualities, which are functions of its features. With probability ``1 -
+    noise`` a query has the usual kind of labels: 0 to 3, determined by the first quality. Otherwise
+    it has the rare kind: 0 to 5, determined by the second quality, with gains ``2^y - 1`` that are
+    several times larger. This is the example of Section 3.2.1 of Ravikumar, Tewari and Yang
+    (AISTATS 2011) on a larger scale: the rare, large gains dominate the expected gain ``E[G]`` and
+    mislead losses that do not normalize by the ideal DCG. They do not dominate ``E[G / Z]``, and
+    the NDCG-optimal ranking sorts by ``E[G / Z]``.
 
     Parameters
     ----------
     n_queries : int, default 200
     n_documents : int or (low, high), default (10, 40)
-        Documents per query: a number, or a range (both ends included) from which it is drawn uniformly.
+        Documents per query: a number, or a range (both ends included) from which it is drawn
+        uniformly.
     n_features : int, default 10
-        Number of features, at least 5. They are standard normal, and only the first five influence the labels.
+        Number of features, at least 5. They are standard normal, and only the first five influence
+        the labels.
     noise : float in [0, 1), default 0.3
         Probability of the rare kind of labels. With 0 the labels are a function of the features.
     random_state : int, RandomState or None
@@ -51,10 +62,11 @@ def make_ranking(
     Returns
     -------
     Dataset or tuple
-        ``(X, y, qid)``: X is float64 of shape (n_documents, n_features), y float64 and qid int64. With
-        ``return_bayes=True`` it is the tuple ``(X, y, qid, bayes)``, where `bayes`, shape (n_documents,), is the exact
-        ``E[G / Z | X]`` for the default gain and discount of NDCG: no scores have a larger expected NDCG. The function
-        :func:`boostrank.expected_ndcg` computes the expected NDCG of any scores.
+        ``(X, y, qid)``: X is float64 of shape (n_documents, n_features), y float64 and qid int64.
+        With ``return_bayes=True`` it is the tuple ``(X, y, qid, bayes)``, where `bayes`, shape
+        (n_documents,), is the exact ``E[G / Z | X]`` for the default gain and discount of NDCG: no
+        scores have a larger expected NDCG. The function :func:`boostrank.expected_ndcg` computes
+        the expected NDCG of any scores.
 
     Raises
     ------
@@ -73,14 +85,24 @@ def make_ranking(
     check_count("n_queries", n_queries)
     check_count("n_features", n_features, smallest=5)
     check_number("noise", noise, smallest=0, below=1)
-    low, high = n_documents if isinstance(n_documents, (tuple, list)) and len(n_documents) == 2 else [n_documents] * 2
+    low, high = (
+        n_documents
+        if isinstance(n_documents, (tuple, list)) and len(n_documents) == 2
+        else [n_documents] * 2
+    )
     if not (is_count(low) and is_count(high) and 1 <= low <= high):
-        refuse("n_documents", n_documents, "an integer of at least 1, or integers (low, high) with 1 <= low <= high")
+        refuse(
+            "n_documents",
+            n_documents,
+            "an integer of at least 1, or integers (low, high) with 1 <= low <= high",
+        )
     check_flag("return_bayes", return_bayes)
     random = as_random_state(random_state)
     queries = Queries.from_sizes(random.randint(low, high + 1, size=n_queries))
     X = random.standard_normal((queries.n_documents, n_features))
-    usual = _labels((X[:, 0] + 0.5 * X[:, 1] * X[:, 0] + 0.5 * X[:, 2]) / np.sqrt(1.5), USUAL_FRACTIONS)
+    usual = _labels(
+        (X[:, 0] + 0.5 * X[:, 1] * X[:, 0] + 0.5 * X[:, 2]) / np.sqrt(1.5), USUAL_FRACTIONS
+    )
     rare = _labels((X[:, 3] + 0.5 * np.abs(X[:, 4]) - 0.4) / np.sqrt(1.1), RARE_FRACTIONS)
     is_rare = queries.repeat(random.random_sample(n_queries) < noise)
     y = np.where(is_rare, rare, usual)
@@ -93,4 +115,6 @@ def make_ranking(
 
 def _labels(quality: Floats, fractions: Floats) -> Floats:
     """Labels of standard normal qualities; label ``i`` has the probability ``fractions[i]``."""
-    return np.searchsorted(np.cumsum(fractions)[:-1], scipy.special.ndtr(quality)).astype(np.float64)
+    return np.searchsorted(np.cumsum(fractions)[:-1], scipy.special.ndtr(quality)).astype(
+        np.float64
+    )

@@ -1,7 +1,7 @@
 """Plots in the style of scikit-learn's displays.
 
-Each class method ``from_...`` computes values and draws them; the values are attributes, and ``plot`` draws them again.
-matplotlib is imported when something is drawn.
+Each class method ``from_...`` computes values and draws them; the values are attributes, and
+``plot`` draws them again. matplotlib is imported when something is drawn.
 """
 
 import lazy_loader

@@ -1,4 +1,6 @@
-"""Pictures of a comparison, of its differences in the mean and query by query, and its report as one HTML file."""
+"""Pictures of a comparison, of its differences in the mean and query by query, and its report as
+one HTML file.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ REPORT_WIDTH = 5.2
 N_LISTED = 10
 EXPLANATION = (
     "<p>diff: difference to the baseline. p (Holm): p-value of a two-sided {0} over all {1}, "
-    "adjusted for the number of comparisons. w/t/l: {1} won, tied and lost. Intervals are those of 95%.</p>"
+    "adjusted for the number of comparisons. w/t/l: {1} won, tied and lost. Intervals are those of "
+    "95%.</p>"
 )
 STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 48rem; margin: auto }
@@ -52,15 +55,15 @@ PAGE = """<!DOCTYPE html>
 class ComparisonDisplay(Display):
     """Differences of rankers or runs to a baseline, with intervals: a forest plot.
 
-    Created by :meth:`from_comparison` or :meth:`boostrank.comparison.Comparison.plot`. Points of differences that are
-    significant after Holm's correction are filled.
+    Created by :meth:`from_comparison` or :meth:`boostrank.comparison.Comparison.plot`. Points of
+    differences that are significant after Holm's correction are filled.
 
     Attributes
     ----------
     table : DataFrame
-        Columns ranker or run, mean, difference, low, high and p_holm, sorted by difference.
-        `low` and `high` are the ends of the 95% interval of the mean difference over queries or repeated folds, as in
-        :func:`boostrank.compare`; they and the p-value are NaN for the baseline.
+        Columns ranker or run, mean, difference, low, high and p_holm, sorted by difference. `low`
+        and `high` are the ends of the 95% interval of the mean difference over queries or repeated
+        folds, as in :func:`boostrank.compare`; they and the p-value are NaN for the baseline.
     measure : str
     baseline : str
     figure_, ax_ : matplotlib Figure and Axes
@@ -87,7 +90,9 @@ class ComparisonDisplay(Display):
     baseline: str
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, measure: Any = None, ax: Any = None) -> ComparisonDisplay:
+    def from_comparison(
+        cls, comparison: Comparison, measure: Any = None, ax: Any = None
+    ) -> ComparisonDisplay:
         """Plot the differences of a comparison.
 
         Parameters
@@ -103,19 +108,33 @@ class ComparisonDisplay(Display):
         ValueError
             If the comparison has no such measure.
         """
-        kind, baseline, measure = comparison.kind, comparison.baseline, comparison.find_measure(measure)
+        kind, baseline, measure = (
+            comparison.kind,
+            comparison.baseline,
+            comparison.find_measure(measure),
+        )
         rows = comparison.rows_of(measure).reset_index().sort_values("difference", kind="stable")
         columns = [kind, "mean", "difference", "low", "high", "p_holm"]
         return cls(rows[columns].reset_index(drop=True), measure, baseline).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         table, measure = self.table, style.literal(style.measure_name(self.measure))
-        names, difference, rows = table.iloc[:, 0], table["difference"].to_numpy(), np.arange(len(table))
-        labels = [f"{style.wrapped(name, 40)}  ({mean:.4f})" for name, mean in zip(names, table["mean"], strict=True)]
-        ax = style.axes(ax, 1.5 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels))
+        names, difference, rows = (
+            table.iloc[:, 0],
+            table["difference"].to_numpy(),
+            np.arange(len(table)),
+        )
+        labels = [
+            f"{style.wrapped(name, 40)}  ({mean:.4f})"
+            for name, mean in zip(names, table["mean"], strict=True)
+        ]
+        ax = style.axes(
+            ax, 1.5 + 0.15 * len(table) + 0.15 * sum(label.count("\n") + 1 for label in labels)
+        )
         is_baseline = (names == self.baseline).to_numpy()
         ax.axvline(0.0, color=style.GREY, linewidth=1)
-        # The interval need not be symmetric. `abs` is for rounding errors where an end equals the difference.
+        # The interval need not be symmetric. `abs` is for rounding errors where an end equals the
+        # difference.
         sides = np.abs(table[["low", "high"]].to_numpy().T - difference)[:, ~is_baseline]
         look = {"fmt": "o", "color": style.BLUE, "capsize": 3, "markerfacecolor": "white"}
         ax.errorbar(difference[~is_baseline], rows[~is_baseline], xerr=sides, **look)
@@ -127,7 +146,9 @@ class ComparisonDisplay(Display):
         ax.set_ylim(-0.6, len(table) - 0.4)
         # Two lines, because the names of rankers take much of the width.
         ax.set_xlabel(f"difference in {measure}\n(mean, 95% interval; filled: significant)")
-        title = f"{measure} (mean in brackets)\n{style.wrapped(f'compared with {self.baseline}', 40)}"
+        title = (
+            f"{measure} (mean in brackets)\n{style.wrapped(f'compared with {self.baseline}', 40)}"
+        )
         ax.set_title(title, fontsize="medium")
         style.light_grid(ax, "x")
         return ax
@@ -135,14 +156,16 @@ class ComparisonDisplay(Display):
 
 @dataclass
 class QueryDifferencesDisplay(Display):
-    """Differences of one ranker or run to a baseline on each query, sorted, with the names of the worst queries.
+    """Differences of one ranker or run to a baseline on each query, sorted, with the names of the
+    worst queries.
 
     Created by :meth:`from_comparison` or :meth:`boostrank.comparison.Comparison.plot_queries`.
 
     Attributes
     ----------
     table : DataFrame
-        Columns query and difference, the smallest difference first; a mean over repetitions if folds are repeated.
+        Columns query and difference, the smallest difference first; a mean over repetitions if
+        folds are repeated.
     measure, name, baseline : str
         Names of the measure, of the ranker or run, and of the baseline.
     figure_, ax_ : matplotlib Figure and Axes
@@ -186,7 +209,11 @@ class QueryDifferencesDisplay(Display):
         ValueError
             If the comparison has no such measure, ranker or run, or nothing beside the baseline.
         """
-        kind, baseline, measure = comparison.kind, comparison.baseline, comparison.find_measure(measure)
+        kind, baseline, measure = (
+            comparison.kind,
+            comparison.baseline,
+            comparison.find_measure(measure),
+        )
         means = comparison.rows_of(measure)["mean"].drop(baseline)
         if means.empty:
             raise ValueError(f"there is no {kind} to compare with {baseline}")
@@ -200,7 +227,10 @@ class QueryDifferencesDisplay(Display):
 
     def _draw(self, ax: Any) -> Any:
         ax = style.axes(ax)
-        difference, measure = self.table["difference"].to_numpy(), style.literal(style.measure_name(self.measure))
+        difference, measure = (
+            self.table["difference"].to_numpy(),
+            style.literal(style.measure_name(self.measure)),
+        )
         colors = np.where(difference < 0.0, style.ORANGE, style.BLUE)
         ax.bar(np.arange(len(difference)), difference, width=1.0, color=colors, linewidth=0)
         ax.axhline(0.0, color=style.GREY, linewidth=1)
@@ -209,23 +239,42 @@ class QueryDifferencesDisplay(Display):
             # At the left there are only bars that go down, from a line in the lower half.
             low, high = ax.get_ylim()
             ax.set_ylim(low, max(high, -low))
-            lines = [f"{row.difference:+.3f}  {style.shortened(row.query, 24)}" for row in worst.itertuples()]
+            lines = [
+                f"{row.difference:+.3f}  {style.shortened(row.query, 24)}"
+                for row in worst.itertuples()
+            ]
             text = style.literal("\n".join(["worst queries", *lines]))
-            ax.text(0.01, 0.99, text, transform=ax.transAxes, va="top", fontsize="small", linespacing=1.3)
+            ax.text(
+                0.01,
+                0.99,
+                text,
+                transform=ax.transAxes,
+                va="top",
+                fontsize="small",
+                linespacing=1.3,
+            )
         share, ties = np.mean(difference > 0.0), np.mean(difference == 0.0)
         ax.set_xlabel(
-            f"{len(difference)} queries, sorted: {share:.0%} better, {ties:.0%} equal, {1 - share - ties:.0%} worse"
+            f"{len(difference)} queries, sorted: {share:.0%} better, {ties:.0%} equal, "
+            f"{1 - share - ties:.0%} worse"
         )
         ax.set_ylabel(f"difference in {measure}")
-        ax.set_title(style.wrapped(f"{self.name}, compared with {self.baseline}", 60), fontsize="medium")
+        ax.set_title(
+            style.wrapped(f"{self.name}, compared with {self.baseline}", 60), fontsize="medium"
+        )
         style.light_grid(ax)
         return ax
 
 
 def html_report(comparison: Comparison, measure: str) -> str:
     """The text of the file of :meth:`Comparison.save_html`, with the pictures in it."""
-    name, title = style.measure_name(measure), f"{comparison.kind.capitalize()}s compared with {comparison.baseline}"
-    n_queries = len(rows_by_name(comparison.per_query, comparison.kind, "query")[comparison.baseline])
+    name, title = (
+        style.measure_name(measure),
+        f"{comparison.kind.capitalize()}s compared with {comparison.baseline}",
+    )
+    n_queries = len(
+        rows_by_name(comparison.per_query, comparison.kind, "query")[comparison.baseline]
+    )
     differences = ComparisonDisplay.from_comparison(comparison, measure)
     sections = {
         f"{n_queries:,} queries": comparison._repr_html_() + EXPLANATION.format(*comparison.test),
@@ -238,23 +287,35 @@ def html_report(comparison: Comparison, measure: str) -> str:
 
 
 def _worst(comparison: Comparison, measure: str) -> str:
-    """A table of the queries on which the other ranker or run of the highest mean loses most against the baseline."""
-    baseline, means = comparison.baseline, comparison.rows_of(measure)["mean"].drop(comparison.baseline)
+    """A table of the queries on which the other ranker or run of the highest mean loses most
+    against the baseline.
+    """
+    baseline, means = (
+        comparison.baseline,
+        comparison.rows_of(measure)["mean"].drop(comparison.baseline),
+    )
     if means.empty:
         return ""
     best = str(means.idxmax())
     rows_of = rows_by_name(comparison.per_query, comparison.kind, "query")
-    queries, values = rows_of[baseline], pd.DataFrame({name: rows_of[name][measure] for name in (baseline, best)})
+    queries, values = (
+        rows_of[baseline],
+        pd.DataFrame({name: rows_of[name][measure] for name in (baseline, best)}),
+    )
     difference = (values[best] - values[baseline]).rename("diff")
     lost = difference[difference < 0].nsmallest(N_LISTED).map("{:+.4f}".format)
     labels = queries[[name for name in ("query", "relevant") if name in queries]]
     rows = labels.join(values[[baseline, best]].map("{:.4f}".format)).join(lost, how="right")
-    caption = f"{best} is below {baseline} on {(difference < 0).sum():,} of {len(difference):,} queries."
+    caption = (
+        f"{best} is below {baseline} on {(difference < 0).sum():,} of {len(difference):,} queries."
+    )
     return html_table([list(rows), *rows.to_numpy().tolist()], caption)
 
 
 def _picture(display: Display, text: str) -> str:
-    """The figure of a display as SVG in an element that is an image for itself; the figure is closed."""
+    """The figure of a display as SVG in an element that is an image for itself; the figure is
+    closed.
+    """
     figure, file = display.figure_, io.BytesIO()
     figure.set_size_inches(REPORT_WIDTH, figure.get_figheight())
     display.ax_.locator_params(axis="x", nbins=4)

@@ -25,16 +25,19 @@ SCORES = "scores"
 
 @dataclass
 class NDCGCurveDisplay(Display):
-    """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with 95% confidence intervals.
+    """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with 95% confidence
+    intervals.
 
-    Created by :meth:`from_predictions` or :meth:`from_estimator`. A single ranker is drawn with a band, the intervals
-    of its mean. Of several rankers, the means are drawn without bands, because intervals of single rankers say nothing
-    about differences on the same queries: see :func:`boostrank.permutation_test` and :func:`boostrank.compare`.
+    Created by :meth:`from_predictions` or :meth:`from_estimator`. A single ranker is drawn with a
+    band, the intervals of its mean. Of several rankers, the means are drawn without bands, because
+    intervals of single rankers say nothing about differences on the same queries: see
+    :func:`boostrank.permutation_test` and :func:`boostrank.compare`.
 
-    Each interval is ``mean -+ t s / sqrt(n)``, clipped to [0, 1], with the standard deviation ``s`` over the ``n``
-    queries that are not skipped, and the quantile ``t`` of Student's distribution with ``n - 1`` degrees of freedom. If
-    queries have weights, means and intervals are those of the weighted mean. The intervals are pointwise: each holds
-    for its own cutoff and ranker, and among many of them some are wrong by chance.
+    Each interval is ``mean -+ t s / sqrt(n)``, clipped to [0, 1], with the standard deviation ``s``
+    over the ``n`` queries that are not skipped, and the quantile ``t`` of Student's distribution
+    with ``n - 1`` degrees of freedom. If queries have weights, means and intervals are those of the
+    weighted mean. The intervals are pointwise: each holds for its own cutoff and ranker, and among
+    many of them some are wrong by chance.
 
     Attributes
     ----------
@@ -87,7 +90,8 @@ class NDCGCurveDisplay(Display):
         Parameters
         ----------
         y_true, qid, sample_weight, **settings
-            As in :func:`boostrank.ndcg_score`; `settings` are `gain`, `discount`, `ties` and `empty`.
+            As in :func:`boostrank.ndcg_score`; `settings` are `gain`, `discount`, `ties` and
+            `empty`.
         y_score : array-like, shape (n_documents,), or mapping of name to scores
         ks : iterable of int, default 1 to 10
             Cutoffs, 1 or more, in any sequence.
@@ -101,9 +105,16 @@ class NDCGCurveDisplay(Display):
         measures = {str(k): get_measure("ndcg", k=k, **settings) for k in sorted(set(ks))}
         tables = []
         for name, scores in by_name(y_score, SCORES).items():
-            of_queries: dict[str, Any] = {"sample_weight": sample_weight, "by": np.zeros(np.shape(y_true))}
+            of_queries: dict[str, Any] = {
+                "sample_weight": sample_weight,
+                "by": np.zeros(np.shape(y_true)),
+            }
             means = evaluate(y_true, scores, qid, measures, **of_queries)
-            tables.append(means[means[GROUP] == ALL_QUERIES].assign(ranker=name, k=pd.to_numeric(means["metric"])))
+            tables.append(
+                means[means[GROUP] == ALL_QUERIES].assign(
+                    ranker=name, k=pd.to_numeric(means["metric"])
+                )
+            )
         table = pd.concat(tables, ignore_index=True)
         ends = table[["low", "high"]].clip(0.0, 1.0)
         # Which queries are skipped depends on labels only: their number is the same everywhere.
@@ -127,7 +138,9 @@ class NDCGCurveDisplay(Display):
         """
         qid = require_qid(find_qid(X, qid)[1], f"{cls.__name__}.from_estimator")
         rankers = by_name(estimator, type(estimator).__name__)
-        scores = {name: call_with_qid(ranker, "predict", qid, X) for name, ranker in rankers.items()}
+        scores = {
+            name: call_with_qid(ranker, "predict", qid, X) for name, ranker in rankers.items()
+        }
         return cls.from_predictions(y, scores, qid, **settings)
 
     def _draw(self, ax: Any) -> Any:
@@ -140,7 +153,9 @@ class NDCGCurveDisplay(Display):
         title = f"mean over {self.n_queries} queries" if self.n_queries > 1 else "one query"
         if not others and self.n_queries > 1:
             rows = curves[first]
-            ax.fill_between(rows["k"], rows["low"], rows["high"], color=looks[0].color, alpha=0.15, linewidth=0)
+            ax.fill_between(
+                rows["k"], rows["low"], rows["high"], color=looks[0].color, alpha=0.15, linewidth=0
+            )
             title += ", with 95% confidence intervals"
         ax.set_title(title, fontsize="medium")
         ax.set_ylabel("NDCG@k")
@@ -156,10 +171,12 @@ class NDCGCurveDisplay(Display):
 
 @dataclass
 class PrecisionRecallDisplay(Display):
-    """Interpolated precision at the recall 0, 0.1, ..., 1, the mean over queries, of one run or several.
+    """Interpolated precision at the recall 0, 0.1, ..., 1, the mean over queries, of one run or
+    several.
 
-    Created by :meth:`from_runs`. The precision at a level of recall is the largest at any rank with at least this
-    recall: the measure "iprec". The mean over the levels is the measure "11pt_avg" of trec_eval.
+    Created by :meth:`from_runs`. The precision at a level of recall is the largest at any rank with
+    at least this recall: the measure "iprec". The mean over the levels is the measure "11pt_avg" of
+    trec_eval.
 
     Attributes
     ----------
@@ -184,23 +201,37 @@ class PrecisionRecallDisplay(Display):
 
     @classmethod
     def from_runs(
-        cls, qrels: Any, runs: Mapping[str, Any], *, threshold: float = 1, ax: Any = None, **settings: Any
+        cls,
+        qrels: Any,
+        runs: Mapping[str, Any],
+        *,
+        threshold: float = 1,
+        ax: Any = None,
+        **settings: Any,
     ) -> PrecisionRecallDisplay:
-        """Compute the precision of runs by name, and plot it; `settings` are those of :func:`boostrank.evaluate_run`.
+        """Compute the precision of runs by name, and plot it; `settings` are those of
+        :func:`boostrank.evaluate_run`.
 
         Raises
         ------
         ValueError, TypeError
             As that function.
         """
-        measures = {str(level): get_measure("iprec", recall=level, threshold=threshold) for level in LEVELS}
-        values = {name: evaluate_run(qrels, run, measures, **settings) for name, run in by_name(runs, "run").items()}
+        measures = {
+            str(level): get_measure("iprec", recall=level, threshold=threshold) for level in LEVELS
+        }
+        values = {
+            name: evaluate_run(qrels, run, measures, **settings)
+            for name, run in by_name(runs, "run").items()
+        }
         return cls(pd.DataFrame(values).set_axis(LEVELS)).plot(ax)
 
     def _draw(self, ax: Any) -> Any:
         names = [style.wrapped(name) for name in self.precision]
         ax = style.axes(ax, style.HEIGHT + style.legend_height(names))
-        for name, values, look in zip(names, self.precision.to_numpy().T, style.styles(len(names)), strict=True):
+        for name, values, look in zip(
+            names, self.precision.to_numpy().T, style.styles(len(names)), strict=True
+        ):
             ax.plot(LEVELS, values, label=name, markersize=5, **look._asdict())
         ax.set(xlabel="recall", ylabel="mean interpolated precision", ylim=(0.0, 1.03))
         style.light_grid(ax)

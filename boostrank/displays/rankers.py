@@ -24,15 +24,16 @@ MARGIN = 0.2
 class TrainingCurveDisplay(Display):
     """A metric on validation sets by boosting round, of one fitted ranker or several.
 
-    Created by :meth:`from_estimator`. A marker shows the last round that predictions use; it is on the curve of
-    the ranker's last validation set, which decides on early stopping.
+    Created by :meth:`from_estimator`. A marker shows the last round that predictions use; it is on
+    the curve of the ranker's last validation set, which decides on early stopping.
 
     Attributes
     ----------
     curves : dict of (str, str) to ndarray, shape (n_rounds,)
         Values after each round, by name of the ranker and title of the validation set.
     best : dict of str to int
-        The last round that the predictions of each ranker use; rankers that do not record it are left out.
+        The last round that the predictions of each ranker use; rankers that do not record it are
+        left out.
     metric : str
     figure_, ax_ : matplotlib Figure and Axes
         Of the last call of :meth:`plot`.
@@ -54,7 +55,9 @@ class TrainingCurveDisplay(Display):
     metric: str
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, metric: str | None = None, ax: Any = None) -> TrainingCurveDisplay:
+    def from_estimator(
+        cls, estimator: Any, *, metric: str | None = None, ax: Any = None
+    ) -> TrainingCurveDisplay:
         """Plot `evals_result_` of a fitted estimator, or of several.
 
         Parameters
@@ -75,15 +78,20 @@ class TrainingCurveDisplay(Display):
         for name, fitted in rankers.items():
             results = getattr(fitted, "evals_result_", None)
             if not results:
-                raise ValueError(f"{name!r} has no evals_result_; fit it with eval_set or validation_fraction")
+                raise ValueError(
+                    f"{name!r} has no evals_result_; fit it with eval_set or validation_fraction"
+                )
             for title, values in results.items():
                 metric = next(iter(values)) if metric is None else metric
                 check_choice(f"metric of {name!r}", metric, values)
                 curves[name, title] = np.asarray(values[metric], dtype=np.float64)
         best = {}
         for (name, _), values in curves.items():
-            # Our rankers know the round of these curves. `best_iteration_` also counts the rounds of earlier models.
-            last = getattr(rankers[name], "_best_round", None) or getattr(rankers[name], "best_iteration_", None)
+            # Our rankers know the round of these curves. `best_iteration_` also counts the rounds
+            # of earlier models.
+            last = getattr(rankers[name], "_best_round", None) or getattr(
+                rankers[name], "best_iteration_", None
+            )
             # In LightGBM's own estimators 0 or -1 means that there is no best round.
             if last and 1 <= last <= len(values):
                 best[name] = int(last)
@@ -93,15 +101,23 @@ class TrainingCurveDisplay(Display):
         rankers, titles = (list(dict.fromkeys(names)) for names in zip(*self.curves, strict=True))
         looks = dict(zip(rankers, style.styles(len(rankers)), strict=True))
         # Lines differ by data set if there are several of them, and otherwise by ranker.
-        several, dashes = len(titles) > 1, dict(zip(titles[::-1], cycle(style.DASHES), strict=False))
+        several, dashes = (
+            len(titles) > 1,
+            dict(zip(titles[::-1], cycle(style.DASHES), strict=False)),
+        )
         last = dict(self.curves.keys())
         lines: list[dict[str, Any]] = []
         for (ranker, title), values in self.curves.items():
             label, base = f"{ranker}, {title}" if several else ranker, looks[ranker]
-            look: dict[str, Any] = {"color": base.color, "linestyle": dashes[title] if several else base.linestyle}
+            look: dict[str, Any] = {
+                "color": base.color,
+                "linestyle": dashes[title] if several else base.linestyle,
+            }
             if ranker in self.best and title == last[ranker]:
                 best = self.best[ranker]
-                label += f": {values[best - 1]:.4f} after {best} {'round' if best == 1 else 'rounds'}"
+                label += (
+                    f": {values[best - 1]:.4f} after {best} {'round' if best == 1 else 'rounds'}"
+                )
                 look |= {"marker": base.marker, "markersize": 8, "markevery": [best - 1]}
             lines.append({"label": style.wrapped(label), **look})
         ax = style.axes(ax, style.HEIGHT + style.legend_height([line["label"] for line in lines]))
@@ -118,11 +134,12 @@ class TrainingCurveDisplay(Display):
 
 @dataclass
 class ContributionDisplay(Display):
-    """Contributions of the features to the difference of the scores of two documents, as bars that add up to it.
+    """Contributions of the features to the difference of the scores of two documents, as bars that
+    add up to it.
 
-    Draw it by ``ContributionDisplay(boostrank.explain(...)).plot()``.
-    Each bar begins where the one above it ends. The last bar is the difference of the scores, or the score where one
-    document is explained, whose first bar begins at the expected score.
+    Draw it by ``ContributionDisplay(boostrank.explain(...)).plot()``. Each bar begins where the one
+    above it ends. The last bar is the difference of the scores, or the score where one document is
+    explained, whose first bar begins at the expected score.
 
     Attributes
     ----------
@@ -150,20 +167,38 @@ class ContributionDisplay(Display):
 
     def _draw(self, ax: Any) -> Any:
         explanation, summary = self.explanation, self.explanation.summary(self.n_features)
-        is_pair, query = len(explanation.ranks) == 2, f"query {style.shortened(explanation.query, 30)}"
+        is_pair, query = (
+            len(explanation.ranks) == 2,
+            f"query {style.shortened(explanation.query, 30)}",
+        )
         differences = summary["difference"].to_numpy(dtype=np.float64)
-        first, total = (0.0, explanation.difference) if is_pair else (explanation.expected_score, explanation.scores[0])
+        first, total = (
+            (0.0, explanation.difference)
+            if is_pair
+            else (explanation.expected_score, explanation.scores[0])
+        )
         ends, last = first + np.cumsum(differences), len(differences)
         # The last bar is the sum of the others.
-        starts, number = np.concatenate([[first], ends[:-1], [0.0]]), number_format([*differences, total])
-        texts = [*(number(difference, "+") for difference in differences), number(total, "+" if is_pair else "")]
+        starts, number = (
+            np.concatenate([[first], ends[:-1], [0.0]]),
+            number_format([*differences, total]),
+        )
+        texts = [
+            *(number(difference, "+") for difference in differences),
+            number(total, "+" if is_pair else ""),
+        ]
         is_down = np.array([text.startswith(("-", "\N{MINUS SIGN}")) for text in texts])
         # What is 0 after rounding has its number at the right.
         widths = np.where(is_down, -1.0, 1.0) * np.abs([*differences, total])
-        looks = [("none", style.ORANGE, "////") if down else (style.BLUE, "none", "") for down in is_down[:-1]]
+        looks = [
+            ("none", style.ORANGE, "////") if down else (style.BLUE, "none", "")
+            for down in is_down[:-1]
+        ]
         colors, edges, hatches = zip(*looks, (style.DARK, "none", ""), strict=True)
         ax = style.axes(ax, 1.5 + 0.32 * (last + 1))
-        bars = ax.barh(np.arange(last + 1), widths, 0.6, starts, color=colors, edgecolor=edges, hatch=hatches)
+        bars = ax.barh(
+            np.arange(last + 1), widths, 0.6, starts, color=colors, edgecolor=edges, hatch=hatches
+        )
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
         ax.bar_label(bars, texts, padding=4, fontsize="small", bbox=box)
         # Thin lines show that a bar begins where the one above it ends.

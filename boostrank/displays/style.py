@@ -1,4 +1,6 @@
-"""The base class of displays, and their style: colours, lines, axes, grids, legends; matplotlib is imported on use."""
+"""The base class of displays, and their style: colours, lines, axes, grids, legends; matplotlib is
+imported on use.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from typing import Any, NamedTuple, Self
 
 from boostrank.metrics.names import printed_name
 
-# The palette of Okabe and Ito, "Color universal design" (2008), which people of any colour vision can distinguish.
+# The palette of Okabe and Ito, "Color universal design" (2008), which people of any colour vision
+# can distinguish.
 BLUE = "#0072B2"
 ORANGE = "#D55E00"
 GREEN = "#009E73"
@@ -24,7 +27,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
 GREY = "0.6"
 DARK = "0.35"
-# In inches. At matplotlib's 100 dots per inch this is a width of 700 pixels, which fits into a README.
+# In inches. At matplotlib's 100 dots per inch this is a width of 700 pixels, which fits into a
+# README.
 WIDTH, HEIGHT = 7.0, 4.0
 # Lines with more points than this have no markers.
 MAX_MARKERS = 25
@@ -86,9 +90,14 @@ def axes(ax: Any, height: float = HEIGHT) -> Any:
 
 
 def styles(n: int, n_points: int = 0) -> list[Style]:
-    """Styles of `n` lines of `n_points` points each; lines with more than `MAX_MARKERS` points have no markers."""
+    """Styles of `n` lines of `n_points` points each; lines with more than `MAX_MARKERS` points have
+    no markers.
+    """
     looks = islice(zip(cycle(COLORS), cycle(MARKERS), cycle(DASHES), strict=True), n)
-    return [Style(color, "" if n_points > MAX_MARKERS else marker, dash) for color, marker, dash in looks]
+    return [
+        Style(color, "" if n_points > MAX_MARKERS else marker, dash)
+        for color, marker, dash in looks
+    ]
 
 
 def whole_ticks(ax: Any) -> None:
@@ -159,7 +168,8 @@ def wrapped(name: Any, n_characters: int = 76) -> str:
 
 
 def literal(text: str) -> str:
-    r"""A text such that matplotlib draws it as it is: dollars begin no formula, and "_" hides no line of a legend.
+    r"""A text such that matplotlib draws it as it is: dollars begin no formula, and "_" hides no
+    line of a legend.
 
     Examples
     --------
@@ -171,10 +181,16 @@ def literal(text: str) -> str:
 
 
 def measure_name(measure: str) -> str:
-    """Name of a measure in a plot: "NDCG@10" for "ndcg@10", and "nDCG@10 (linear gain)" for "nDCG@10"."""
+    """Name of a measure in a plot: "NDCG@10" for "ndcg@10", and "nDCG@10 (linear gain)" for
+    "nDCG@10".
+    """
     return printed_name(measure).replace("ndcg", "NDCG")
 
 
 def by_name(values: Any, default: str) -> dict[str, Any]:
     """The values of a mapping by name; a single value has the name `default`."""
-    return {str(name): value for name, value in values.items()} if isinstance(values, Mapping) else {default: values}
+    return (
+        {str(name): value for name, value in values.items()}
+        if isinstance(values, Mapping)
+        else {default: values}
+    )

@@ -1,4 +1,6 @@
-"""Arrays from the arguments of public functions. A conversion that would change or merge values is an error."""
+"""Arrays from the arguments of public functions. A conversion that would change or merge values is
+an error.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,12 @@ def as_list(values: Any) -> list[Any]:
 def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArray[Any]:
     """The values of an argument as an array, each of them as it was given.
 
-    NumPy converts the elements of a list to one type: ``[1, "1"]`` becomes two equal strings, ``["a", nan]`` the
-    string "nan", and ``[2**63, 2**63 + 1, 0.5]`` two equal floats. Such a list becomes an array of objects here. So do
-    other sequences, such as a ``deque``, the views of a dict, and lists of tuples, which are ids. Iterators, which can
-    be read only once, are refused. Columns of pyarrow and polars are read here too, because NumPy would change some of
-    their values.
+    NumPy converts the elements of a list to one type: ``[1, "1"]`` becomes two equal strings,
+    ``["a", nan]`` the string "nan", and ``[2**63, 2**63 + 1, 0.5]`` two equal floats. Such a list
+    becomes an array of objects here. So do other sequences, such as a ``deque``, the views of a
+    dict, and lists of tuples, which are ids. Iterators, which can be read only once, are refused.
+    Columns of pyarrow and polars are read here too, because NumPy would change some of their
+    values.
 
     Parameters
     ----------
@@ -39,8 +42,8 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
     name : str
         The name of the argument, for error messages.
     keep_shape : bool, default False
-        Whether an array of shape (n, 1) is returned in this shape, and not in the shape (n,), and a list of tuples is
-        an array of two dimensions.
+        Whether an array of shape (n, 1) is returned in this shape, and not in the shape (n,), and a
+        list of tuples is an array of two dimensions.
 
     Returns
     -------
@@ -49,8 +52,8 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
     Raises
     ------
     ValueError
-        If a value is masked, if the rows of a nested list have different lengths, or for an object that is no array,
-        such as preferences.
+        If a value is masked, if the rows of a nested list have different lengths, or for an object
+        that is no array, such as preferences.
 
     Examples
     --------
@@ -61,12 +64,17 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         masked = f"{name}{np.argwhere(np.ma.getmaskarray(values))[0].tolist()}"
-        raise ValueError(f"{name} must not be masked, but {masked} is: leave it out, or give filled(nan) for features")
+        raise ValueError(
+            f"{name} must not be masked, but {masked} is: leave it out, or give filled(nan) for "
+            f"features"
+        )
     try:
         if isinstance(values, (Sequence, MappingView)) and not isinstance(values, (str, bytes)):
             array = _list_as_array(list(values), name, keep_shape)
         else:
-            array = np.asarray(values if isinstance(values, np.ndarray) else _without_loss(values, name))
+            array = np.asarray(
+                values if isinstance(values, np.ndarray) else _without_loss(values, name)
+            )
     except TypeError as error:
         raise ValueError(f"{name} must be an array; got {type(values).__name__}: {error}") from None
     if array.dtype.kind == "T":
@@ -84,8 +92,8 @@ def as_floats(values: ArrayLike, name: str, *, keep_shape: bool = False) -> Floa
     Raises
     ------
     ValueError
-        If a value is masked, or is not a real number. Dates, durations and complex numbers, which NumPy would convert,
-        are refused too.
+        If a value is masked, or is not a real number. Dates, durations and complex numbers, which
+        NumPy would convert, are refused too.
 
     Examples
     --------
@@ -96,7 +104,8 @@ def as_floats(values: ArrayLike, name: str, *, keep_shape: bool = False) -> Floa
     if array.dtype.kind in "cmMV":
         refuse(name, array, "real numbers", got=f"dtype {array.dtype}")
     try:
-        # Numbers beyond the range of float64 become infinite. Callers refuse values that are not finite.
+        # Numbers beyond the range of float64 become infinite. Callers refuse values that are not
+        # finite.
         with np.errstate(over="ignore"):
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
@@ -145,7 +154,9 @@ def finite_numbers(values: ArrayLike, name: str, **rows: int) -> Floats:
     finite = np.isfinite(numbers)
     if numbers.ndim != 1 or not finite.all():
         row = int(np.argmin(finite.reshape(len(numbers), -1).all(axis=1)))
-        raise ValueError(f"{name} must be one finite number for each row, but {name}[{row}] is {numbers[row]}")
+        raise ValueError(
+            f"{name} must be one finite number for each row, but {name}[{row}] is {numbers[row]}"
+        )
     return numbers
 
 
@@ -156,10 +167,12 @@ def refuse_lazy(values: Any, name: str) -> None:
 
 
 def _without_loss(values: Any, name: str) -> Any:
-    """A column or table of pyarrow or polars in a form that NumPy converts without another change than null to NaN.
+    """A column or table of pyarrow or polars in a form that NumPy converts without another change
+    than null to NaN.
 
-    NumPy itself gets some value for each null of a dictionary in several chunks, drops null characters at the end of
-    texts of polars, and has no integers of 128 bits. Everything else is returned unchanged.
+    NumPy itself gets some value for each null of a dictionary in several chunks, drops null
+    characters at the end of texts of polars, and has no integers of 128 bits. Everything else is
+    returned unchanged.
     """
     refuse_lazy(values, name)
     kind = type(values)
@@ -176,10 +189,16 @@ def _without_loss(values: Any, name: str) -> Any:
 def _list_as_array(values: list[Any], name: str, keep_shape: bool = False) -> NDArray[Any]:
     types = set(map(type, values))
     if any(hasattr(kind, "as_py") for kind in types):
-        return _list_as_array([value.as_py() if hasattr(value, "as_py") else value for value in values], name)
+        return _list_as_array(
+            [value.as_py() if hasattr(value, "as_py") else value for value in values], name
+        )
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
-    if tuple in types and not keep_shape and not all(type(value) is tuple and len(value) == 1 for value in values):
+    if (
+        tuple in types
+        and not keep_shape
+        and not all(type(value) is tuple and len(value) == 1 for value in values)
+    ):
         return objects
     try:
         array = np.asarray(values)
@@ -187,7 +206,9 @@ def _list_as_array(values: list[Any], name: str, keep_shape: bool = False) -> ND
         raise ValueError(f"{name} must be an array with rows of equal length: {error}") from None
     if array.ndim == 2 and array.shape[1] == 1:
         return _list_as_array([value for (value,) in values], name)[:, None]
-    if array.ndim != 1 or (len(types) == 1 and not any(issubclass(kind, (int, str, bytes)) for kind in types)):
+    if array.ndim != 1 or (
+        len(types) == 1 and not any(issubclass(kind, (int, str, bytes)) for kind in types)
+    ):
         return array
     # Strings stay objects: arrays of strings ignore null characters at the end.
     return array if array.dtype.kind in "biuf" and bool((objects == array).all()) else objects

@@ -1,6 +1,8 @@
-"""Checks of settings: counts, numbers in a range, names out of a list and random states; and of numbers in files.
+"""Checks of settings: counts, numbers in a range, names out of a list and random states; and of
+numbers in files.
 
-Messages have the name of the setting, or of the part of the data. All warnings of the package are given here too.
+Messages have the name of the setting, or of the part of the data. All warnings of the package are
+given here too.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from numpy.typing import NDArray
 
 
 def refuse(name: str, value: object, expected: str, advice: str = "", *, got: str = "") -> NoReturn:
-    """Raise ValueError for a value that is not the `expected` one; `name` is that of the setting or argument.
+    """Raise ValueError for a value that is not the `expected` one; `name` is that of the setting or
+    argument.
 
     `got` describes a value that is too long to be shown.
 
@@ -36,7 +39,8 @@ def refuse(name: str, value: object, expected: str, advice: str = "", *, got: st
 
 
 def refuse_first(bad: NDArray[np.bool_], message: Callable[[int], str]) -> None:
-    """Raise ValueError with the message about the first element that is bad, a function of its number, if one is.
+    """Raise ValueError with the message about the first element that is bad, a function of its
+    number, if one is.
 
     Examples
     --------
@@ -50,7 +54,8 @@ def refuse_first(bad: NDArray[np.bool_], message: Callable[[int], str]) -> None:
 
 @contextmanager
 def named_part(name: str) -> Iterator[None]:
-    """Put the name of a part of the data, such as a fold, before the message of a ValueError that it causes.
+    """Put the name of a part of the data, such as a fold, before the message of a ValueError that
+    it causes.
 
     Errors of subclasses are raised unchanged: those of XGBoost may follow from an interrupt.
 
@@ -84,7 +89,8 @@ def is_number(value: object) -> bool:
 
 
 def is_finite_text(text: str) -> bool:
-    """Whether a text is a finite decimal number, as files have them; ``float`` would take "1_0" for 10 too.
+    """Whether a text is a finite decimal number, as files have them; ``float`` would take "1_0" for
+    10 too.
 
     Examples
     --------
@@ -98,8 +104,13 @@ def is_finite_text(text: str) -> bool:
 
 
 def check_count(name: str, value: Any, smallest: int | None = 1, *, optional: bool = False) -> None:
-    """Raise ValueError for a value that is not an integer of at least `smallest`; None is valid if it is `optional`."""
-    if not ((optional and value is None) or (is_count(value) and (smallest is None or value >= smallest))):
+    """Raise ValueError for a value that is not an integer of at least `smallest`; None is valid if
+    it is `optional`.
+    """
+    if not (
+        (optional and value is None)
+        or (is_count(value) and (smallest is None or value >= smallest))
+    ):
         limit = "" if smallest is None else f" of at least {smallest}"
         refuse(name, value, f"{'None or ' * optional}an integer{limit}")
 
@@ -114,11 +125,14 @@ def check_number(
     largest: float = math.inf,
     optional: bool = False,
 ) -> None:
-    """Raise ValueError for a value that is not a finite number within the limits; None is valid if it is `optional`.
+    """Raise ValueError for a value that is not a finite number within the limits; None is valid if
+    it is `optional`.
 
     The limits are ``above < value < below`` and ``smallest <= value <= largest``.
     """
-    if (optional and value is None) or (is_number(value) and above < value < below and smallest <= value <= largest):
+    if (optional and value is None) or (
+        is_number(value) and above < value < below and smallest <= value <= largest
+    ):
         return
     limits = [f"above {above:g}"] * (above > -math.inf)
     limits += [f"of at least {smallest:g}"] * (smallest > -math.inf)
@@ -133,8 +147,11 @@ def check_flag(name: str, value: Any) -> None:
         refuse(name, value, "True or False")
 
 
-def did_you_mean(name: Any, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The question that follows an unknown name in a message: the most similar known name; empty if none is similar.
+def did_you_mean(
+    name: Any, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The question that follows an unknown name in a message: the most similar known name; empty if
+    none is similar.
 
     Parameters
     ----------
@@ -149,7 +166,9 @@ def did_you_mean(name: Any, known: Iterable[str], shown: Mapping[str, str] = Map
     (" (did you mean 'softmax'?)", '')
     """
     in_lower_case = {known_name.strip().lower(): known_name for known_name in known}
-    if not isinstance(name, str) or not (similar := difflib.get_close_matches(name.strip().lower(), in_lower_case, 1)):
+    if not isinstance(name, str) or not (
+        similar := difflib.get_close_matches(name.strip().lower(), in_lower_case, 1)
+    ):
         return ""
     nearest = in_lower_case[similar[0]]
     return f" (did you mean {shown.get(nearest, nearest)!r}?)"
@@ -184,7 +203,9 @@ def setting(default: Any, check: Any, **limits: Any) -> Any:
     Traceback (most recent call last):
     ValueError: patience must be a finite number above 0 and below 1; got 1
     """
-    return dataclasses.field(default=default, metadata={"check": functools.partial(check, **limits)})
+    return dataclasses.field(
+        default=default, metadata={"check": functools.partial(check, **limits)}
+    )
 
 
 def check_settings(settings: Any) -> None:
@@ -231,15 +252,19 @@ def as_generator(random_state: Any) -> np.random.Generator:
     if not isinstance(random_state, (bool, np.bool_)):
         with suppress(TypeError, ValueError):
             return np.random.default_rng(random_state)
-    refuse("random_state", random_state, "None, an integer of at least 0 or a numpy.random.Generator")
+    refuse(
+        "random_state", random_state, "None, an integer of at least 0 or a numpy.random.Generator"
+    )
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Give a warning whose place is the line that called the package, through however many functions.
+    """Give a warning whose place is the line that called the package, through however many
+    functions.
 
-    Functions of other libraries may lie between functions of the package, such as those of joblib between the ranker
-    and the members of a bag: the place is the caller of the outermost function of the package. In a thread that the
-    package or a library has started, this is a line of the library that runs the thread.
+    Functions of other libraries may lie between functions of the package, such as those of joblib
+    between the ranker and the members of a bag: the place is the caller of the outermost function
+    of the package. In a thread that the package or a library has started, this is a line of the
+    library that runs the thread.
 
     Examples
     --------
@@ -257,5 +282,10 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     # Python without frames is not supported.
     assert place is not None
     # warnings.warn would need the number of frames, and does not count those of imports.
-    module, registry = str(place.f_globals.get("__name__")), place.f_globals.setdefault("__warningregistry__", {})
-    warnings.warn_explicit(message, category, place.f_code.co_filename, place.f_lineno, module, registry)
+    module, registry = (
+        str(place.f_globals.get("__name__")),
+        place.f_globals.setdefault("__warningregistry__", {}),
+    )
+    warnings.warn_explicit(
+        message, category, place.f_code.co_filename, place.f_lineno, module, registry
+    )

@@ -1,4 +1,6 @@
-"""Write files atomically, write through to what is no regular file, and read files that may be compressed."""
+"""Write files atomically, write through to what is no regular file, and read files that may be
+compressed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ _PARQUET_MARK = b"PAR1"
 
 
 def as_path(path: Any) -> str:
-    """The path of a file as text; TypeError for what is no path: Python would open the file with the number 0.
+    """The path of a file as text; TypeError for what is no path: Python would open the file with
+    the number 0.
 
     Examples
     --------
@@ -35,10 +38,11 @@ def as_path(path: Any) -> str:
 def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object]) -> None:
     """Write a file such that `path` never names an incomplete file.
 
-    `write` gets the path of a temporary file in the same folder, whose name ends like that of `path`. After it returns,
-    the temporary file replaces `path`, with the mode of the file that it replaces; if it raises, `path` is unchanged
-    and the temporary file is deleted. If `path` is a symbolic link, the file that it points to is replaced, and the
-    link stays. Other hard links of a file keep its old content.
+    `write` gets the path of a temporary file in the same folder, whose name ends like that of
+    `path`. After it returns, the temporary file replaces `path`, with the mode of the file that it
+    replaces; if it raises, `path` is unchanged and the temporary file is deleted. If `path` is a
+    symbolic link, the file that it points to is replaced, and the link stays. Other hard links of a
+    file keep its old content.
 
     A pipe or a device is not replaced: the complete content is written to it.
     """
@@ -59,7 +63,11 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
     temporary = os.path.join(folder, f".{uuid.uuid4().hex[:16]}.{name[-200:]}")
     try:
         # The content of a file that only its owner may read is never in one that others may read.
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None else 0o600))
+        os.close(
+            os.open(
+                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None else 0o600
+            )
+        )
         write(temporary)
         if old is not None:
             os.chmod(temporary, stat.S_IMODE(old.st_mode))
@@ -68,18 +76,23 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.strerror and error.filename in (None, temporary):
-            # The error of a full disk names no file, and the caller does not know the temporary one.
+            # The error of a full disk names no file, and the caller does not know the temporary
+            # one.
             error.filename = os.fspath(path)
         raise
 
 
 def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
-    """Write lines in UTF-8 as :func:`write_atomically`, compressed by gzip if the name of the file ends in ".gz"."""
+    """Write lines in UTF-8 as :func:`write_atomically`, compressed by gzip if the name of the file
+    ends in ".gz".
+    """
 
     def write(temporary: str) -> None:
         with open(temporary, "wb") as raw, contextlib.ExitStack() as stack:
             stream: Any = raw
-            if temporary.endswith(".gz"):  # No name and no time in the header: equal data give equal bytes.
+            if temporary.endswith(
+                ".gz"
+            ):  # No name and no time in the header: equal data give equal bytes.
                 stream = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
             stream.writelines(line.encode() for line in lines)
 
@@ -88,24 +101,30 @@ def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file of text to read its bytes; they are decompressed if its content, not its name, is that of gzip.
+    """Open a file of text to read its bytes; they are decompressed if its content, not its name, is
+    that of gzip.
 
     Raises
     ------
     ValueError
-        If the content is that of Parquet; and while the file is read, if its gzip data is damaged or incomplete.
+        If the content is that of Parquet; and while the file is read, if its gzip data is damaged
+        or incomplete.
     """
     with open(as_path(path), "rb") as raw:
         mark = raw.peek(4)[:4]
         if mark == _PARQUET_MARK:
-            raise ValueError(f"{os.fspath(path)!r} is a Parquet file, and not text: read it by pandas.read_parquet")
+            raise ValueError(
+                f"{os.fspath(path)!r} is a Parquet file, and not text: read it by "
+                f"pandas.read_parquet"
+            )
         stream: Any = gzip.GzipFile(fileobj=raw) if mark[:2] == b"\x1f\x8b" else raw
         try:
             with stream:
                 yield stream
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise ValueError(
-                f"{os.fspath(path)}: the gzip data is damaged or cut off ({error}); copy or download the file again"
+                f"{os.fspath(path)}: the gzip data is damaged or cut off ({error}); copy or "
+                f"download the file again"
             ) from error
 
 

@@ -1,4 +1,6 @@
-"""The protocol of features that are read in blocks of rows, so that they need not fit into memory."""
+"""The protocol of features that are read in blocks of rows, so that they need not fit into
+memory.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ BLOCK_ELEMENTS = 2**22
 
 
 class FeatureStream(ABC):
-    """Features that take the place of the array `X`, and that rankers read in blocks while they train and predict.
+    """Features that take the place of the array `X`, and that rankers read in blocks while they
+    train and predict.
 
     Attributes
     ----------
@@ -43,13 +46,18 @@ class FeatureStream(ABC):
 
     @abstractmethod
     def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
-        """Read the rows from `start` up to, but not with, `stop`; by default all rows. Infinite values are errors."""
+        """Read the rows from `start` up to, but not with, `stop`; by default all rows. Infinite
+        values are errors.
+        """
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        raise TypeError(f"{type(self).__name__} is not read into memory as a whole, unless you call its method read()")
+        raise TypeError(
+            f"{type(self).__name__} is not read into memory as a whole, unless you call its method "
+            f"read()"
+        )
 
     @property
     def rows_per_block(self) -> int:
@@ -66,7 +74,9 @@ class FeatureStream(ABC):
         yield self.read()
 
     def own_features(self) -> Any:
-        """The features from which all are computed, in the same rows: these, or others in memory."""
+        """The features from which all are computed, in the same rows: these, or others in
+        memory.
+        """
         return self
 
     def without_rows(self) -> Any:

@@ -29,7 +29,8 @@ PerBlock = Callable[[RankedBlock], Floats]
 Summary = Literal["mean", "sum", "geometric mean"]
 #: In a geometric mean smaller values count as this, as in trec_eval, since one 0 would make it 0.
 MIN_GEOMETRIC = 1e-5
-#: Value of a query for which a measure is undefined. It is NaN if the query is left out of the mean or is an error.
+#: Value of a query for which a measure is undefined. It is NaN if the query is left out of the mean
+#: or is an error.
 EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
 
 
@@ -58,17 +59,23 @@ def fill_undefined(
         refuse_first(undefined, lambda i: f"query {str(queries.ids[i])!r} {reason}, {advice}")
     filled = np.where(undefined, EMPTY[empty], values)
     if not weights[~np.isnan(filled)].any():
-        raise ValueError("no query is left to average: the metric is undefined for each with a positive weight")
+        raise ValueError(
+            "no query is left to average: the metric is undefined for each with a positive weight"
+        )
     return filled
 
 
 def mean_of_queries(values: Floats, weights: Floats, summary: Summary = "mean") -> float:
     """Weighted mean of the values of queries without those that are NaN, or another summary.
 
-    The sum is that of the values times their weights. The geometric mean is the exponential of the weighted mean of the
-    logarithms of the values.
+    The sum is that of the values times their weights. The geometric mean is the exponential of the
+    weighted mean of the logarithms of the values.
     """
-    filled, counted, is_geometric = np.nan_to_num(values), ~np.isnan(values) * weights, summary == "geometric mean"
+    filled, counted, is_geometric = (
+        np.nan_to_num(values),
+        ~np.isnan(values) * weights,
+        summary == "geometric mean",
+    )
     total = (np.log(np.maximum(filled, MIN_GEOMETRIC)) if is_geometric else filled) @ counted
     mean = total / counted.sum()
     return float(total if summary == "sum" else np.exp(mean) if is_geometric else mean)
@@ -86,11 +93,11 @@ _ADVICE = {
 class Measure(ABC):
     """A metric of rankings with its settings; higher values are better.
 
-    Measures are immutable, and equal if their settings are equal. :func:`boostrank.get_measure` makes them from names.
-    ``str(measure)`` is the name with the cutoff, such as ``"ndcg@10"``, and with the settings that are not those by
-    default except the rules for ties and undefined queries, such as ``"map(threshold=2)"``. ``repr(measure)`` is the
-    call of `get_measure` that makes the measure. A subclass with a `name` is entered into
-    :data:`boostrank.metrics.MEASURES`.
+    Measures are immutable, and equal if their settings are equal. :func:`boostrank.get_measure`
+    makes them from names. ``str(measure)`` is the name with the cutoff, such as ``"ndcg@10"``, and
+    with the settings that are not those by default except the rules for ties and undefined queries,
+    such as ``"map(threshold=2)"``. ``repr(measure)`` is the call of `get_measure` that makes the
+    measure. A subclass with a `name` is entered into :data:`boostrank.metrics.MEASURES`.
 
     Examples
     --------
@@ -112,13 +119,16 @@ class Measure(ABC):
     name: ClassVar[str]
     #: The setting that stands after "@" in the name.
     at: ClassVar[str] = "k"
-    #: Settings that stand in the name also where they are those by default, since other libraries have other defaults.
+    #: Settings that stand in the name also where they are those by default, since other libraries
+    #: have other defaults.
     always_named: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for attribute, choices in (("domain", Domain), ("summary", Summary)):
-            check_choice(f"{attribute} of {cls.__name__}", getattr(cls, attribute), get_args(choices))
+            check_choice(
+                f"{attribute} of {cls.__name__}", getattr(cls, attribute), get_args(choices)
+            )
         if "name" in vars(cls):
             register(cls)
 
@@ -146,12 +156,17 @@ class Measure(ABC):
         return self._compute(y_true, y_score, qid, sample_weight, per_query)
 
     @abstractmethod
-    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
+    def _compute(
+        self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool
+    ) -> Any:
         """As ``__call__``, whose arguments these are."""
 
     @abstractmethod
-    def bind(self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
-        """Compute the part of the measure that depends only on labels, to evaluate many arrays of scores.
+    def bind(
+        self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None
+    ) -> BoundMeasure:
+        """Compute the part of the measure that depends only on labels, to evaluate many arrays of
+        scores.
 
         Parameters
         ----------
@@ -159,13 +174,14 @@ class Measure(ABC):
             Relevance or other labels, grouped by query.
         queries : Queries
         weights : array-like, shape (n_queries,) or (n_documents,), optional
-            Weights of queries in the mean; or weights of documents, grouped by query and equal within a query.
+            Weights of queries in the mean; or weights of documents, grouped by query and equal
+            within a query.
 
         Raises
         ------
         ValueError
-            For labels or weights that are invalid, and if the measure is undefined for all queries and `empty` is
-            ``"skip"``.
+            For labels or weights that are invalid, and if the measure is undefined for all queries
+            and `empty` is ``"skip"``.
         """
 
     def check_domain(self, needed: Literal["arrays", "runs"]) -> None:
@@ -180,7 +196,9 @@ class Measure(ABC):
             for field in fields(self)  # type: ignore[arg-type]
             if field.name != self.at and getattr(self, field.name) != field.default
         ]
-        return ", ".join([repr(measure_name(self.name, {}, getattr(self, self.at, None))), *settings])
+        return ", ".join(
+            [repr(measure_name(self.name, {}, getattr(self, self.at, None))), *settings]
+        )
 
     def __str__(self) -> str:
         settings = {
@@ -223,14 +241,17 @@ class BoundMeasure(ABC):
 
     @abstractmethod
     def per_query(self, scores: NDArray[Any]) -> Floats:
-        """Value of each query, shape (n_queries,), at finite grouped `scores`; NaN for queries that are left out."""
+        """Value of each query, shape (n_queries,), at finite grouped `scores`; NaN for queries that
+        are left out.
+        """
 
     @abstractmethod
     def mean(self, scores: NDArray[Any]) -> float:
         """Weighted mean over queries at finite grouped `scores`."""
 
     def results(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
-        """A list of one result: the name of the measure, its mean at finite grouped `scores`, and True.
+        """A list of one result: the name of the measure, its mean at finite grouped `scores`, and
+        True.
 
         Boosting libraries take such triples; True means that higher is better.
         """
@@ -245,8 +266,9 @@ class Prepared(NamedTuple):
     undefined : ndarray of bool, shape (n_queries,)
         Queries for which the measure is undefined (0/0) for all scores.
     values : callable
-        Function of finite grouped scores, shape (n_documents,), that returns the value of each query, shape
-        (n_queries,). It is NaN for queries for which the measure is undefined at these scores.
+        Function of finite grouped scores, shape (n_documents,), that returns the value of each
+        query, shape (n_queries,). It is NaN for queries for which the measure is undefined at these
+        scores.
     """
 
     undefined: Bools
@@ -254,7 +276,8 @@ class Prepared(NamedTuple):
 
 
 class PreparedRanks(NamedTuple):
-    """The same as :class:`Prepared`, for a measure that depends on the documents of the first ranks of each query.
+    """The same as :class:`Prepared`, for a measure that depends on the documents of the first ranks
+    of each query.
 
     Attributes
     ----------
@@ -263,9 +286,9 @@ class PreparedRanks(NamedTuple):
     cutoffs : ndarray of int64, shape (n_queries,)
         Number of ranks that count in each query.
     per_block : callable
-        Function of a RankedBlock that returns the value of each query of the block. More documents may be ranked than
-        count. Several threads call it, with NumPy's warnings of 0/0 switched off. The ranked documents of a run are
-        those that were retrieved.
+        Function of a RankedBlock that returns the value of each query of the block. More documents
+        may be ranked than count. Several threads call it, with NumPy's warnings of 0/0 switched
+        off. The ranked documents of a run are those that were retrieved.
     stable : bool
         Whether the value depends on the ranking of documents of equal score by row.
     not_retrieved : float or ndarray, shape (n_queries,)
@@ -280,14 +303,20 @@ class PreparedRanks(NamedTuple):
 
     @classmethod
     def of_dcg(cls, dcg: DCG, gains: Floats, queries: Segments, ties: Ties) -> PreparedRanks:
-        """Prepare DCG, undefined for queries whose gains are all 0, from the gains of all documents."""
+        """Prepare DCG, undefined for queries whose gains are all 0, from the gains of all
+        documents.
+        """
         return cls(
-            queries.max(gains) == 0, dcg.cutoffs(queries), dcg.per_block(gains, queries, ties), ties != "average"
+            queries.max(gains) == 0,
+            dcg.cutoffs(queries),
+            dcg.per_block(gains, queries, ties),
+            ties != "average",
         )
 
 
 class RankedDocuments(NamedTuple):
-    """Documents of a block of queries, sorted by rank: those within the cutoff, and those that are tied with them.
+    """Documents of a block of queries, sorted by rank: those within the cutoff, and those that are
+    tied with them.
 
     Attributes
     ----------
@@ -296,8 +325,8 @@ class RankedDocuments(NamedTuple):
     quality : ndarray, shape (n_ranked,)
         Quality of each document: a larger quality at a rank gives a larger value of the measure.
     tied : Segments
-        Runs of tied documents, over whose permutations the measure is averaged. If ties are not averaged, each document
-        is one run.
+        Runs of tied documents, over whose permutations the measure is averaged. If ties are not
+        averaged, each document is one run.
     counts : ndarray of bool, shape (n_ranked,)
         Whether the rank of the document is within the cutoff.
     """
@@ -313,7 +342,9 @@ class RankedDocuments(NamedTuple):
         return self.queries.positions + 1
 
 
-def ranked_documents(ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: Ties) -> RankedDocuments:
+def ranked_documents(
+    ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: Ties
+) -> RankedDocuments:
     """Apply a cutoff and a tie rule to ranked documents.
 
     Parameters
@@ -332,9 +363,14 @@ def ranked_documents(ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: 
 
 
 def sum_over_ranks(
-    measure: RankedMeasure, quality: Floats, cutoffs: Ints, ties: Ties, at_ranks: Callable[[RankedDocuments], Floats]
+    measure: RankedMeasure,
+    quality: Floats,
+    cutoffs: Ints,
+    ties: Ties,
+    at_ranks: Callable[[RankedDocuments], Floats],
 ) -> PerBlock:
-    """The sum over the ranks of each query of a block, by the compiled library, or by NumPy if it is not used.
+    """The sum over the ranks of each query of a block, by the compiled library, or by NumPy if it
+    is not used.
 
     Parameters
     ----------
@@ -343,7 +379,8 @@ def sum_over_ranks(
     quality, cutoffs, ties
         As in :func:`ranked_documents`.
     at_ranks : callable
-        The same with NumPy: a function of ranked documents that returns the summand of each, shape (n_ranked,).
+        The same with NumPy: a function of ranked documents that returns the summand of each, shape
+        (n_ranked,).
     """
     if is_available():
         return lambda ranked: compiled_measure(measure, ranked, quality, cutoffs, ties)
@@ -355,8 +392,12 @@ def sum_over_ranks(
     return with_numpy
 
 
-def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Floats, queries: Segments) -> list[Floats]:
-    """Value of each query by each of several measures, at finite grouped `scores`; documents are sorted once."""
+def values_of_measures(
+    measures: Sequence[Prepared | PreparedRanks], scores: Floats, queries: Segments
+) -> list[Floats]:
+    """Value of each query by each of several measures, at finite grouped `scores`; documents are
+    sorted once.
+    """
     values: list[Floats] = [np.empty(queries.n_segments) for _ in measures]
     ranked: list[tuple[Floats, PreparedRanks]] = []
     for i, measure in enumerate(measures):
@@ -372,7 +413,9 @@ def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Flo
 
     if ranked:
         cutoffs = np.maximum.reduce([measure.cutoffs for _, measure in ranked])
-        for_each_ranked(queries, scores, cutoffs, add_block, stable=any(measure.stable for _, measure in ranked))
+        for_each_ranked(
+            queries, scores, cutoffs, add_block, stable=any(measure.stable for _, measure in ranked)
+        )
     return values
 
 
@@ -381,19 +424,22 @@ def values_of_measures(measures: Sequence[Prepared | PreparedRanks], scores: Flo
 class QueryMeasure(Measure):
     """A measure that is computed for each query and averaged over queries.
 
-    A subclass becomes a frozen dataclass, without a decorator. Its fields are further settings, made by
-    :func:`boostrank.inputs.checks.setting`, which declares their checks. It defines `name` and `prepare`.
+    A subclass becomes a frozen dataclass, without a decorator. Its fields are further settings,
+    made by :func:`boostrank.inputs.checks.setting`, which declares their checks. It defines `name`
+    and `prepare`.
 
     Parameters
     ----------
     empty : {"zero", "one", "skip", "raise"}
-        Value of a query for which the measure is undefined (0/0): 0, 1, left out of the mean, or an error.
+        Value of a query for which the measure is undefined (0/0): 0, 1, left out of the mean, or an
+        error.
     """
 
     domain: ClassVar[Domain] = "arrays and runs"
     #: Whether the cutoff may not be None for runs.
     needs_cutoff: ClassVar[bool] = False
-    #: The end of the sentence "The measure is undefined for a query that ...", a format of the measure.
+    #: The end of the sentence "The measure is undefined for a query that ...", a format of the
+    #: measure.
     reason: ClassVar[str] = "has no relevant document"
     #: Values of the setting `ties`, if the measure has it.
     tie_rules: ClassVar[tuple[str, ...]] = TIES
@@ -407,26 +453,36 @@ class QueryMeasure(Measure):
         check_choice("empty", self.empty, EMPTY)
         check_settings(self)
         if hasattr(self, "ties"):
-            check_choice("ties" if "average" in self.tie_rules else f"ties of {self}", self.ties, self.tie_rules)
+            check_choice(
+                "ties" if "average" in self.tie_rules else f"ties of {self}",
+                self.ties,
+                self.tie_rules,
+            )
 
     @abstractmethod
     def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:
         """Compute the part of the measure that depends only on labels."""
 
-    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
+    def _compute(
+        self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool
+    ) -> Any:
         self.check_domain("arrays")
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)
         return compute_measures([self], labels, scores, queries, weights, per_query)[0]
 
-    def bind(self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
+    def bind(
+        self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None
+    ) -> BoundMeasure:
         self.check_domain("arrays")
         checked = self._checked(labels)
         check_lengths(queries=queries.n_documents, labels=len(checked))
         prepared = self.prepare(GroupedLabels(checked, queries))
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
 
-    def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
+    def _grouped(
+        self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None
+    ) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""
         return labels_scores_queries(y_true, y_score, qid, str(self))
 
@@ -441,11 +497,17 @@ class BoundQueryMeasure(BoundMeasure):
     measure: QueryMeasure
 
     def __init__(
-        self, measure: QueryMeasure, queries: Queries, prepared: Prepared | PreparedRanks, weights: Floats
+        self,
+        measure: QueryMeasure,
+        queries: Queries,
+        prepared: Prepared | PreparedRanks,
+        weights: Floats,
     ) -> None:
         super().__init__(measure, queries)
         self.prepared, self._weights = prepared, weights
-        self.fill(np.zeros(queries.n_queries))  # Raises ValueError if the measure is undefined for all queries.
+        self.fill(
+            np.zeros(queries.n_queries)
+        )  # Raises ValueError if the measure is undefined for all queries.
 
     def per_query(self, scores: NDArray[Any]) -> Floats:
         return self.fill(values_of_measures([self.prepared], scores, self.queries)[0])
@@ -454,7 +516,9 @@ class BoundQueryMeasure(BoundMeasure):
         return self.mean_of(values_of_measures([self.prepared], scores, self.queries)[0])
 
     def fill(self, values: Floats) -> Floats:
-        """Replace the values of queries for which the measure is undefined; NaN for those that are left out."""
+        """Replace the values of queries for which the measure is undefined; NaN for those that are
+        left out.
+        """
         undefined, measure = self.prepared.undefined | np.isnan(values), self.measure
         reason = measure.reason.format(measure)
         return fill_undefined(values, undefined, self.queries, measure.empty, self._weights, reason)
@@ -465,9 +529,15 @@ class BoundQueryMeasure(BoundMeasure):
 
 
 def compute_measures(
-    measures: Iterable[QueryMeasure], labels: Any, scores: Floats, queries: Queries, weights: Floats, per_query: bool
+    measures: Iterable[QueryMeasure],
+    labels: Any,
+    scores: Floats,
+    queries: Queries,
+    weights: Floats,
+    per_query: bool,
 ) -> list[Any]:
-    """Mean of each measure over queries, or its value for each query; documents are sorted once for all measures.
+    """Mean of each measure over queries, or its value for each query; documents are sorted once for
+    all measures.
 
     Parameters
     ----------
@@ -479,11 +549,19 @@ def compute_measures(
     per_query : bool
     """
     grouped = GroupedLabels(labels, queries)
-    bound = [BoundQueryMeasure(measure, queries, measure.prepare(grouped), weights) for measure in measures]
+    bound = [
+        BoundQueryMeasure(measure, queries, measure.prepare(grouped), weights)
+        for measure in measures
+    ]
     values = values_of_measures([measure.prepared for measure in bound], scores, queries)
-    return [measure.fill(v) if per_query else measure.mean_of(v) for measure, v in zip(bound, values, strict=True)]
+    return [
+        measure.fill(v) if per_query else measure.mean_of(v)
+        for measure, v in zip(bound, values, strict=True)
+    ]
 
 
 def as_value(setting: Any) -> Any:
-    """Convert a table of gains, or a discount with its parameter, to a tuple, which can be compared and hashed."""
+    """Convert a table of gains, or a discount with its parameter, to a tuple, which can be compared
+    and hashed.
+    """
     return tuple(np.asarray(setting, dtype=object).tolist()) if np.ndim(setting) else setting

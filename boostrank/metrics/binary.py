@@ -27,7 +27,8 @@ Denominator = Literal["all", "possible"]
 
 
 class RelevantDocuments(QueryMeasure):
-    """A measure for which documents are relevant or not, undefined for a query without relevant documents.
+    """A measure for which documents are relevant or not, undefined for a query without relevant
+    documents.
 
     Parameters
     ----------
@@ -54,7 +55,9 @@ class BinaryMeasure(RelevantDocuments):
     ties: Ties = "average"
 
     @abstractmethod
-    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+    def per_block(
+        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
+    ) -> PerBlock:
         """Value of each query of a block, as a function of its ranked documents.
 
         Values of queries without relevant documents are not used.
@@ -85,9 +88,9 @@ class Precision(BinaryMeasure):
     Parameters
     ----------
     k : int or float, optional
-        Cutoff. An integer may be above the number of documents of a query; then the documents that are missing count as
-        irrelevant, as in trec_eval. A float in (0, 1] is a fraction of the documents of the query, rounded up. None is
-        the number of documents of the query.
+        Cutoff. An integer may be above the number of documents of a query; then the documents that
+        are missing count as irrelevant, as in trec_eval. A float in (0, 1] is a fraction of the
+        documents of the query, rounded up. None is the number of documents of the query.
     ties, empty
         See :func:`boostrank.ndcg_score`.
     threshold : float, default 1
@@ -109,26 +112,38 @@ class Precision(BinaryMeasure):
     name: ClassVar[str] = "precision"
     needs_cutoff: ClassVar[bool] = True
 
-    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+    def per_block(
+        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
+    ) -> PerBlock:
         return _relevant_by(gains, _depths(self.k, queries), queries, self.ties, cutoffs)
 
 
-def _relevant_by(gains: Floats, divisors: Floats, queries: Segments, ties: Ties, cutoffs: Ints) -> PerBlock:
-    """The number of relevant documents up to the cutoff of each query of a block, by its divisor."""
+def _relevant_by(
+    gains: Floats, divisors: Floats, queries: Segments, ties: Ties, cutoffs: Ints
+) -> PerBlock:
+    """The number of relevant documents up to the cutoff of each query of a block, by its
+    divisor.
+    """
     n_relevant = DCG(discount=np.ones_like).per_block(gains, queries, ties, cutoffs)
     return lambda ranked: n_relevant(ranked) / divisors[ranked.segments]
 
 
 def _depths(k: int | float | None, queries: Segments) -> Floats:
-    """The number of ranks of each query that count; an integer cutoff, even if the query has fewer documents."""
+    """The number of ranks of each query that count; an integer cutoff, even if the query has fewer
+    documents.
+    """
     is_count = isinstance(k, (int, np.integer))
-    return (np.full(queries.n_segments, k) if is_count else DCG(k).cutoffs(queries)).astype(np.float64)
+    return (np.full(queries.n_segments, k) if is_count else DCG(k).cutoffs(queries)).astype(
+        np.float64
+    )
 
 
 class FMeasure(BinaryMeasure):
-    """Mean over queries of the F measure of the first `k`: the weighted harmonic mean of precision P and recall R.
+    """Mean over queries of the F measure of the first `k`: the weighted harmonic mean of precision
+    P and recall R.
 
-    ``F@k = (1 + beta^2) P R / (beta^2 P + R)`` with ``P = Prec@k`` and ``R = Recall@k``, and 0 if both are 0.
+    ``F@k = (1 + beta^2) P R / (beta^2 P + R)`` with ``P = Prec@k`` and ``R = Recall@k``, and 0 if
+    both are 0.
 
     Parameters
     ----------
@@ -156,16 +171,20 @@ class FMeasure(BinaryMeasure):
     needs_cutoff: ClassVar[bool] = True
     beta: float = setting(1.0, check_number, smallest=0)
 
-    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+    def per_block(
+        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
+    ) -> PerBlock:
         square = float(self.beta) ** 2
         divisors = (square * relevant + _depths(self.k, queries)) / (1.0 + square)
         return _relevant_by(gains, divisors, queries, self.ties, cutoffs)
 
 
 class Recall(BinaryMeasure):
-    """Mean over queries of the recall: the share of the relevant documents that are among the first `k`.
+    """Mean over queries of the recall: the share of the relevant documents that are among the first
+    `k`.
 
-    ``Recall@k = #{relevant documents of rank <= k} / #{relevant documents}``. With ``k=None`` it is 1.
+    ``Recall@k = #{relevant documents of rank <= k} / #{relevant documents}``. With ``k=None`` it is
+    1.
 
     Parameters
     ----------
@@ -187,15 +206,18 @@ class Recall(BinaryMeasure):
 
     name: ClassVar[str] = "recall"
 
-    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+    def per_block(
+        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
+    ) -> PerBlock:
         return _relevant_by(gains, relevant, queries, self.ties, cutoffs)
 
 
 class Success(BinaryMeasure):
-    """Success, also called hit rate: the share of queries that have a relevant document among the first `k`.
+    """Success, also called hit rate: the share of queries that have a relevant document among the
+    first `k`.
 
-    ``Success@k`` is 1 if a relevant document has a rank of at most `k`, and 0 otherwise. It is ``success_k`` of
-    trec_eval, ``Success@k`` of ir_measures and ``hit_rate@k`` of ranx.
+    ``Success@k`` is 1 if a relevant document has a rank of at most `k`, and 0 otherwise. It is
+    ``success_k`` of trec_eval, ``Success@k`` of ir_measures and ``hit_rate@k`` of ranx.
 
     Parameters
     ----------
@@ -204,12 +226,13 @@ class Success(BinaryMeasure):
     threshold : float, default 1
         Labels of at least this are relevant.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        As in :func:`boostrank.ndcg_score`. "average" gives the share of the permutations of tied documents that have a
-        relevant document among the first `k`.
+        As in :func:`boostrank.ndcg_score`. "average" gives the share of the permutations of tied
+        documents that have a relevant document among the first `k`.
 
     References
     ----------
-    Craswell and Hawking, "Overview of the TREC-2004 web track", TREC 2004, for success at 1, 5 and 10.
+    Craswell and Hawking, "Overview of the TREC-2004 web track", TREC 2004, for success at 1, 5 and
+    10.
 
     Examples
     --------
@@ -222,17 +245,22 @@ class Success(BinaryMeasure):
 
     name: ClassVar[str] = "success"
 
-    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+    def per_block(
+        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
+    ) -> PerBlock:
         def per_block(ranked: RankedBlock) -> Floats:
             documents = ranked_documents(ranked, gains, cutoffs, self.ties)
-            probability = documents.queries.sum(np.where(documents.counts, first_relevant(documents), 0.0))
+            probability = documents.queries.sum(
+                np.where(documents.counts, first_relevant(documents), 0.0)
+            )
             return np.minimum(probability, 1.0)
 
         return per_block
 
 
 class ReciprocalRank(BinaryMeasure):
-    """Mean reciprocal rank (MRR): the mean over queries of the reciprocal of the rank of the first relevant document.
+    """Mean reciprocal rank (MRR): the mean over queries of the reciprocal of the rank of the first
+    relevant document.
 
     ``RR@k = 1 / min{rank of a relevant document}``, and 0 if this rank is beyond `k`.
 
@@ -245,8 +273,9 @@ class ReciprocalRank(BinaryMeasure):
 
     References
     ----------
-    Voorhees, "The TREC-8 question answering track report", 1999. McSherry and Najork, "Computing information
-    retrieval performance measures efficiently in the presence of tied scores", ECIR 2008.
+    Voorhees, "The TREC-8 question answering track report", 1999. McSherry and Najork, "Computing
+    information retrieval performance measures efficiently in the presence of tied scores", ECIR
+    2008.
 
     Examples
     --------
@@ -259,38 +288,45 @@ class ReciprocalRank(BinaryMeasure):
 
     name: ClassVar[str] = "mrr"
 
-    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+    def per_block(
+        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
+    ) -> PerBlock:
         return sum_over_ranks("reciprocal_rank", gains, cutoffs, self.ties, _reciprocal_ranks)
 
 
 def _reciprocal_ranks(ranking: RankedDocuments) -> Floats:
-    """Probability that each document is the first relevant one, divided by its rank; 0 beyond the cutoff."""
+    """Probability that each document is the first relevant one, divided by its rank; 0 beyond the
+    cutoff.
+    """
     return np.where(ranking.counts, first_relevant(ranking) / ranking.ranks, 0.0)
 
 
 def first_relevant(ranking: RankedDocuments) -> Floats:
     """Probability that the document of each rank is the first relevant document of its query.
 
-    It is 0 outside of the first run of tied documents that contains a relevant document. If this run has ``n``
-    documents of which ``m`` are relevant, the probability for its position t = 1..n is ``C(n - t, m - 1) / C(n, m)``.
-    It is computed as a product: ``m / (n - t + 1)``, the probability that this document is relevant if the documents
-    before it in the run are not, times the probability that these are not.
+    It is 0 outside of the first run of tied documents that contains a relevant document. If this
+    run has ``n`` documents of which ``m`` are relevant, the probability for its position t = 1..n
+    is ``C(n - t, m - 1) / C(n, m)``. It is computed as a product: ``m / (n - t + 1)``, the
+    probability that this document is relevant if the documents before it in the run are not, times
+    the probability that these are not.
     """
     tied, gains = ranking.tied, ranking.quality
     none_before = ranking.queries.sum_before(gains)[tied.starts] == 0
     left = tied.repeat(tied.sizes) - tied.positions
-    # If the remaining positions are as many as the relevant documents, the factor is 1, and so the product is 0 after
-    # it. Later factors would be larger than 1, and their product could overflow.
+    # If the remaining positions are as many as the relevant documents, the factor is 1, and so the
+    # product is 0 after it. Later factors would be larger than 1, and their product could overflow.
     hit = np.minimum(tied.repeat(tied.sum(gains)) / left, 1.0)
     return tied.repeat(none_before) * tied.product_before(1.0 - hit) * hit
 
 
 class AveragePrecision(BinaryMeasure):
-    """Mean average precision (MAP): the mean over queries of the precision at the ranks of relevant documents.
+    """Mean average precision (MAP): the mean over queries of the precision at the ranks of relevant
+    documents.
 
-    ``AP@k = (1/R) sum over relevant documents of rank r <= k of Prec@r``, where ``R`` is the number of all relevant
-    documents of the query, including those beyond rank `k`. These are ``map`` and ``map_cut_k`` of trec_eval, and
-    ``AP`` and ``AP@k`` of ir_measures. Other libraries divide by another number; see `denominator`.
+    ``AP@k = (1/R) sum over relevant documents of rank r <= k of Prec@r``, where ``R`` is the number
+    of all relevant documents of the query, including those beyond rank `k`. These are ``map`` and
+    ``map_cut_k`` of trec_eval, and ``AP`` and ``AP@k`` of ir_measures. Other libraries divide by
+    another number; see `denominator`.
 
     Parameters
     ----------
@@ -299,17 +335,18 @@ class AveragePrecision(BinaryMeasure):
     threshold : float, default 1
         Labels of at least this are relevant.
     denominator : {"all", "possible"}, default "all"
-        By which number of relevant documents AP@k divides, if there is a cutoff: "all" is ``R``, all of the query;
-        "possible" is ``min(R, k)``, the largest number that can be among the first `k`, so that a perfect ranking has
-        the value 1.
+        By which number of relevant documents AP@k divides, if there is a cutoff: "all" is ``R``,
+        all of the query; "possible" is ``min(R, k)``, the largest number that can be among the
+        first `k`, so that a perfect ranking has the value 1.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        As in :func:`boostrank.ndcg_score`. scikit-learn's average precision differs: there all tied documents have the
-        rank of the last of them.
+        As in :func:`boostrank.ndcg_score`. scikit-learn's average precision differs: there all tied
+        documents have the rank of the last of them.
 
     References
     ----------
-    McSherry and Najork, "Computing information retrieval performance measures efficiently in the presence of tied
-    scores", ECIR 2008. Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4.
+    McSherry and Najork, "Computing information retrieval performance measures efficiently in the
+    presence of tied scores", ECIR 2008. Manning, Raghavan and Schütze, "Introduction to information
+    retrieval", 2008, section 8.4.
 
     Examples
     --------
@@ -328,18 +365,24 @@ class AveragePrecision(BinaryMeasure):
     name: ClassVar[str] = "map"
     denominator: Denominator = setting("all", check_choice, choices=get_args(Denominator))
 
-    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+    def per_block(
+        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
+    ) -> PerBlock:
         divisors = relevant if self.denominator == "all" else np.minimum(relevant, cutoffs)
-        total = sum_over_ranks("average_precision", gains, cutoffs, self.ties, _precision_at_relevant)
+        total = sum_over_ranks(
+            "average_precision", gains, cutoffs, self.ties, _precision_at_relevant
+        )
         return lambda ranked: total(ranked) / divisors[ranked.segments]
 
 
 def _precision_at_relevant(ranking: RankedDocuments) -> Floats:
-    """Expectation, over all permutations of ties, of the precision at each rank times the relevance of its document.
+    """Expectation, over all permutations of ties, of the precision at each rank times the relevance
+    of its document.
 
-    It is 0 beyond the cutoff. Consider a run of ``n`` tied documents, ``m`` of them relevant, and ``A`` relevant
-    documents before the run. The document at position t = 1..n of the run is relevant with probability ``m / n``. If it
-    is, the expected number of relevant documents before it is ``A + (t - 1)(m - 1)/(n - 1)``.
+    It is 0 beyond the cutoff. Consider a run of ``n`` tied documents, ``m`` of them relevant, and
+    ``A`` relevant documents before the run. The document at position t = 1..n of the run is
+    relevant with probability ``m / n``. If it is, the expected number of relevant documents before
+    it is ``A + (t - 1)(m - 1)/(n - 1)``.
     """
     tied, gains = ranking.tied, ranking.quality
     size, relevant = tied.sizes, tied.sum(gains)
@@ -352,21 +395,23 @@ def _precision_at_relevant(ranking: RankedDocuments) -> Floats:
 class RankBiasedPrecision(BinaryMeasure):
     """Mean rank-biased precision over queries.
 
-    ``RBP@k = (1 - p) sum_{r <= k} y_r p^(r-1)``, where ``y_r`` is 1 if the document of rank ``r`` is relevant, and
-    otherwise 0. A user reads the document of rank 1, and after each document reads the next one with probability
-    `p`. RBP is the expected total gain of the documents read, divided by their expected number in an endless list. It
-    is not normalized: if ``n`` documents are relevant, the ideal ranking has the value ``1 - p^n``.
+    ``RBP@k = (1 - p) sum_{r <= k} y_r p^(r-1)``, where ``y_r`` is 1 if the document of rank ``r``
+    is relevant, and otherwise 0. A user reads the document of rank 1, and after each document reads
+    the next one with probability `p`. RBP is the expected total gain of the documents read, divided
+    by their expected number in an endless list. It is not normalized: if ``n`` documents are
+    relevant, the ideal ranking has the value ``1 - p^n``.
 
     Parameters
     ----------
     k, ties, empty
         See :func:`boostrank.ndcg_score`.
     p : float, default 0.8
-        Probability that the user reads the next document, in (0, 1). The default is that of ir_measures; ``rbp`` of
-        trec_eval 10 has 0.9. The name of the measure says it: ``str(get_measure("rbp@10"))`` is "rbp(p=0.8)@10".
+        Probability that the user reads the next document, in (0, 1). The default is that of
+        ir_measures; ``rbp`` of trec_eval 10 has 0.9. The name of the measure says it:
+        ``str(get_measure("rbp@10"))`` is "rbp(p=0.8)@10".
     threshold : float, default 1
-        Labels of at least this are relevant. With a gain of each label, RBP is the measure "dcg" with the discount
-        ``lambda ranks: (1 - p) * p ** (ranks - 1)``.
+        Labels of at least this are relevant. With a gain of each label, RBP is the measure "dcg"
+        with the discount ``lambda ranks: (1 - p) * p ** (ranks - 1)``.
 
     References
     ----------
@@ -383,20 +428,27 @@ class RankBiasedPrecision(BinaryMeasure):
     always_named: ClassVar[tuple[str, ...]] = ("p",)
     p: float = setting(0.8, check_number, above=0, below=1)
 
-    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
-        return DCG(discount=partial(_reading_probability, self.p)).per_block(gains, queries, self.ties, cutoffs)
+    def per_block(
+        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
+    ) -> PerBlock:
+        return DCG(discount=partial(_reading_probability, self.p)).per_block(
+            gains, queries, self.ties, cutoffs
+        )
 
 
 def _reading_probability(p: float, ranks: Floats) -> Floats:
-    """Probability that the user reads each rank, divided by the expected number of ranks that he reads."""
+    """Probability that the user reads each rank, divided by the expected number of ranks that he
+    reads.
+    """
     return (1.0 - p) * p ** (ranks - 1.0)
 
 
 class RPrecision(RelevantDocuments):
-    """Mean R-precision over queries: the precision at rank R, if R documents of the query are relevant.
+    """Mean R-precision over queries: the precision at rank R, if R documents of the query are
+    relevant.
 
-    ``Rprec = #{relevant documents of rank <= R} / R``. It is the recall at R too. It is ``Rprec`` of trec_eval and
-    ir_measures.
+    ``Rprec = #{relevant documents of rank <= R} / R``. It is the recall at R too. It is ``Rprec``
+    of trec_eval and ir_measures.
 
     Parameters
     ----------
@@ -407,8 +459,8 @@ class RPrecision(RelevantDocuments):
 
     References
     ----------
-    Buckley and Voorhees, "Retrieval system evaluation", in "TREC: experiment and evaluation in information retrieval",
-    2005.
+    Buckley and Voorhees, "Retrieval system evaluation", in "TREC: experiment and evaluation in
+    information retrieval", 2005.
 
     Examples
     --------
@@ -434,17 +486,18 @@ LEVELS = tuple(tenths / 10 for tenths in range(11))
 class InterpolatedPrecision(RelevantDocuments):
     """Mean over queries of the interpolated precision at a level of recall.
 
-    ``IPrec@l = max over ranks r with #{relevant documents of rank <= r} >= floor(l R + 0.9) of Prec@r``, where ``R`` is
-    the number of relevant documents, and 0 if no rank reaches this recall. It is ``iprec_at_recall_l`` of trec_eval 9,
-    whose rounding this is, and ``IPrec@l`` of ir_measures. The values at l = 0, 0.1, ..., 1 make the usual graph of
-    precision and recall.
+    ``IPrec@l = max over ranks r with #{relevant documents of rank <= r} >= floor(l R + 0.9) of
+    Prec@r``, where ``R`` is the number of relevant documents, and 0 if no rank reaches this recall.
+    It is ``iprec_at_recall_l`` of trec_eval 9, whose rounding this is, and ``IPrec@l`` of
+    ir_measures. The values at l = 0, 0.1, ..., 1 make the usual graph of precision and recall.
 
     Parameters
     ----------
     empty
         See :func:`boostrank.ndcg_score`.
     recall : float, optional
-        Level of recall, from 0 to 1. None is the mean over the eleven levels 0, 0.1, ..., 1, ``11pt_avg`` of trec_eval.
+        Level of recall, from 0 to 1. None is the mean over the eleven levels 0, 0.1, ..., 1,
+        ``11pt_avg`` of trec_eval.
     threshold : float, default 1
         Labels of at least this are relevant.
     ties : {"worst", "best", "stable"}, default "worst"
@@ -452,8 +505,8 @@ class InterpolatedPrecision(RelevantDocuments):
 
     References
     ----------
-    Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4. Buckley et al., trec_eval
-    9, for the rounding.
+    Manning, Raghavan and Schütze, "Introduction to information retrieval", 2008, section 8.4.
+    Buckley et al., trec_eval 9, for the rounding.
 
     Examples
     --------
@@ -493,27 +546,30 @@ class InterpolatedPrecision(RelevantDocuments):
 
 
 class BinaryPreference(RelevantDocuments):
-    """Mean binary preference (bpref) over queries, which uses only the ranks of documents that were judged.
+    """Mean binary preference (bpref) over queries, which uses only the ranks of documents that were
+    judged.
 
-    ``bpref = (1/R) sum over relevant documents of 1 - min(#{irrelevant documents ranked above it}, R) / min(R, N)``
-    with the numbers ``R`` and ``N`` of documents that were judged relevant and irrelevant. Documents without a judgment
-    change nothing; in a run, those with a relevance below 0 have none. It is ``bpref`` of trec_eval and ``Bpref`` of
-    ir_measures; the formula of the paper has ``R`` in place of ``min(R, N)``.
+    ``bpref = (1/R) sum over relevant documents of 1 - min(#{irrelevant documents ranked above it},
+    R) / min(R, N)`` with the numbers ``R`` and ``N`` of documents that were judged relevant and
+    irrelevant. Documents without a judgment change nothing; in a run, those with a relevance below
+    0 have none. It is ``bpref`` of trec_eval and ``Bpref`` of ir_measures; the formula of the paper
+    has ``R`` in place of ``min(R, N)``.
 
     Parameters
     ----------
     threshold : float, default 1
-        Labels of at least this are relevant, and smaller ones are irrelevant: all documents of an array of labels were
-        judged.
+        Labels of at least this are relevant, and smaller ones are irrelevant: all documents of an
+        array of labels were judged.
     empty
         See :func:`boostrank.ndcg_score`.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        As in :func:`boostrank.ndcg_score`; "average" gives the exact mean over all permutations of tied documents.
+        As in :func:`boostrank.ndcg_score`; "average" gives the exact mean over all permutations of
+        tied documents.
 
     References
     ----------
-    Buckley and Voorhees, "Retrieval evaluation with incomplete information", SIGIR 2004; Buckley et al., trec_eval 9,
-    for the divisor.
+    Buckley and Voorhees, "Retrieval evaluation with incomplete information", SIGIR 2004; Buckley et
+    al., trec_eval 9, for the divisor.
 
     Examples
     --------
@@ -527,24 +583,33 @@ class BinaryPreference(RelevantDocuments):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
-        irrelevant = ((labels.judgments >= 0.0) & (labels.judgments < self.threshold)).astype(np.float64)
+        irrelevant = ((labels.judgments >= 0.0) & (labels.judgments < self.threshold)).astype(
+            np.float64
+        )
         quality, cutoffs = gains - irrelevant, labels.queries.sizes
         most = np.maximum(np.minimum(relevant, labels.queries.sum(irrelevant)), 1.0)
 
         def per_block(ranked: RankedBlock) -> Floats:
-            documents, numbers = ranked_documents(ranked, quality, cutoffs, self.ties), ranked.segments
+            documents, numbers = (
+                ranked_documents(ranked, quality, cutoffs, self.ties),
+                ranked.segments,
+            )
             above = _irrelevant_above(documents, documents.queries.repeat(relevant[numbers]))
-            preferred = (documents.quality > 0.0) * (1.0 - above / documents.queries.repeat(most[numbers]))
+            preferred = (documents.quality > 0.0) * (
+                1.0 - above / documents.queries.repeat(most[numbers])
+            )
             return documents.queries.sum(preferred) / relevant[numbers]
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
 
 
 def _irrelevant_above(documents: RankedDocuments, relevant: Floats) -> Floats:
-    """Mean of ``min(#{irrelevant documents above}, R)`` over all permutations of ties, if the document is relevant.
+    """Mean of ``min(#{irrelevant documents above}, R)`` over all permutations of ties, if the
+    document is relevant.
 
-    Let ``A`` irrelevant documents be ranked before a run of tied documents with ``n`` irrelevant ones. A relevant
-    document of the run has each of the numbers 0..n of them above itself with the same probability.
+    Let ``A`` irrelevant documents be ranked before a run of tied documents with ``n`` irrelevant
+    ones. A relevant document of the run has each of the numbers 0..n of them above itself with the
+    same probability.
 
     Parameters
     ----------
@@ -556,6 +621,7 @@ def _irrelevant_above(documents: RankedDocuments, relevant: Floats) -> Floats:
     tied, irrelevant = documents.tied, (documents.quality < 0.0).astype(np.float64)
     before = tied.repeat(documents.queries.sum_before(irrelevant)[tied.starts])
     among = tied.repeat(tied.sum(irrelevant)) + 1.0
-    # The numbers below R are the first `below` ones of before, before + 1, ...; the others count as R.
+    # The numbers below R are the first `below` ones of before, before + 1, ...; the others count as
+    # R.
     below = np.clip(relevant - before, 0.0, among)
     return (below * before + below * (below - 1.0) / 2.0 + (among - below) * relevant) / among

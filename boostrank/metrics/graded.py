@@ -1,4 +1,6 @@
-"""Measures of graded relevance: DCG, NDCG with its expectation over noisy labels, and expected reciprocal rank."""
+"""Measures of graded relevance: DCG, NDCG with its expectation over noisy labels, and expected
+reciprocal rank.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +12,24 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_number, setting
-from boostrank.metrics.base import Empty, PreparedRanks, QueryMeasure, RankedDocuments, as_value, sum_over_ranks
+from boostrank.metrics.base import (
+    Empty,
+    PreparedRanks,
+    QueryMeasure,
+    RankedDocuments,
+    as_value,
+    sum_over_ranks,
+)
 from boostrank.metrics.labels import GroupedLabels, check_scores, require_ids
-from boostrank.queries.dcg import DCG, Discount, Gain, Ties, check_cutoff, check_relevance, ratio_to_ideal
+from boostrank.queries.dcg import (
+    DCG,
+    Discount,
+    Gain,
+    Ties,
+    check_cutoff,
+    check_relevance,
+    ratio_to_ideal,
+)
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock
 
@@ -56,7 +73,9 @@ class DiscountedCumulativeGain(QueryMeasure):
         return DCG(self.k, self.gain, self.discount)
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        return PreparedRanks.of_dcg(self.dcg, self.dcg.gains_of(labels.values), labels.queries, self.ties)
+        return PreparedRanks.of_dcg(
+            self.dcg, self.dcg.gains_of(labels.values), labels.queries, self.ties
+        )
 
 
 class NDCG(DiscountedCumulativeGain):
@@ -87,24 +106,27 @@ class NDCG(DiscountedCumulativeGain):
 class ExpectedReciprocalRank(QueryMeasure):
     """Mean expected reciprocal rank over queries, not normalized.
 
-    ``ERR@k = sum_{r <= k} (1/r) R_r prod_{q < r} (1 - R_q)`` with ``R = (2^y - 1) / 2^max_grade``. A user reads
-    the documents in the sequence of their ranks, and each document satisfies the user with probability R. ERR is the
-    expected reciprocal of the rank of the first satisfying document.
+    ``ERR@k = sum_{r <= k} (1/r) R_r prod_{q < r} (1 - R_q)`` with ``R = (2^y - 1) / 2^max_grade``.
+    A user reads the documents in the sequence of their ranks, and each document satisfies the user
+    with probability R. ERR is the expected reciprocal of the rank of the first satisfying document.
 
     Parameters
     ----------
     k, empty
         See :func:`boostrank.ndcg_score`.
     max_grade : float, optional
-        Largest label of the scale. The default is the largest label in `y_true`. This may differ between samples, so
-        set `max_grade` if values of several samples are compared, as in cross-validation.
+        Largest label of the scale. The default is the largest label in `y_true`. This may differ
+        between samples, so set `max_grade` if values of several samples are compared, as in
+        cross-validation.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        As in :func:`boostrank.ndcg_score`. With "average", the time for tied documents is at most proportional to
-        their number, up to rank `k`, times the number of relevant documents among them.
+        As in :func:`boostrank.ndcg_score`. With "average", the time for tied documents is at most
+        proportional to their number, up to rank `k`, times the number of relevant documents among
+        them.
 
     References
     ----------
-    Chapelle, Metzler, Zhang and Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009.
+    Chapelle, Metzler, Zhang and Grinspan, "Expected reciprocal rank for graded relevance", CIKM
+    2009.
 
     Examples
     --------
@@ -127,7 +149,9 @@ class ExpectedReciprocalRank(QueryMeasure):
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         largest = labels.queries.max(labels.values)
         scale = float(largest.max())
-        check_number("max_grade, at least the largest label,", self.max_grade, smallest=scale, optional=True)
+        check_number(
+            "max_grade, at least the largest label,", self.max_grade, smallest=scale, optional=True
+        )
         highest = scale if self.max_grade is None else float(self.max_grade)
         # The probability R that a document satisfies the user, without overflow.
         satisfaction = np.exp2(labels.values - highest) - np.exp2(-highest)
@@ -139,7 +163,8 @@ class ExpectedReciprocalRank(QueryMeasure):
 def _stops(ranking: RankedDocuments) -> Floats:
     """Probability of stopping at each rank, divided by the rank; 0 beyond the cutoff.
 
-    For a run of tied documents that differ, the first rank has the sum over the run, and its other ranks have 0.
+    For a run of tied documents that differ, the first rank has the sum over the run, and its other
+    ranks have 0.
     """
     satisfied, tied = ranking.quality, ranking.tied
     reading = ranking.queries.product_before(1.0 - satisfied)
@@ -151,12 +176,13 @@ def _stops(ranking: RankedDocuments) -> Floats:
 
 
 def _expected_stops(ranking: RankedDocuments, runs: Ints) -> Floats:
-    """Expected sum of :func:`_stops` over the ranks of runs of one size, given that the user reads the first document.
+    """Expected sum of :func:`_stops` over the ranks of runs of one size, given that the user reads
+    the first document.
 
-    On average over all permutations of the documents of a run, the user reads on after t of them with probability
-    ``P_t``. This is the mean, over all sets of t documents, of the product of their ``1 - R``. Documents are added one
-    by one: the i-th is in a set of t of the first i with probability t / i, so that
-    ``P_t <- (1 - t/i) P_t + (t/i) (1 - R_i) P_(t-1)``.
+    On average over all permutations of the documents of a run, the user reads on after t of them
+    with probability ``P_t``. This is the mean, over all sets of t documents, of the product of
+    their ``1 - R``. Documents are added one by one: the i-th is in a set of t of the first i with
+    probability t / i, so that ``P_t <- (1 - t/i) P_t + (t/i) (1 - R_i) P_(t-1)``.
     """
     rows = ranking.tied.starts[runs, None] + np.arange(ranking.tied.sizes[runs[0]])
     satisfied, counts = ranking.quality[rows], ranking.counts[rows]
@@ -183,12 +209,14 @@ def ndcg_score(
 ) -> Any:
     """Mean over queries of the normalized discounted cumulative gain (NDCG).
 
-    With the gain ``G``, the discount ``d``, and the relevance ``y_r`` of the document of rank ``r``,
+    With the gain ``G``, the discount ``d``, and the relevance ``y_r`` of the document of rank
+    ``r``,
 
         NDCG@k = sum_{r <= k} G(y_r) d(r) / Z_k.
 
-    The document with the highest score has rank 1, and ``Z_k`` is the largest sum of any ranking. It is computed by
-    ``OMP_NUM_THREADS`` threads, or as many as there are processors; ``boostrank.use_threads`` sets another number.
+    The document with the highest score has rank 1, and ``Z_k`` is the largest sum of any ranking.
+    It is computed by ``OMP_NUM_THREADS`` threads, or as many as there are processors;
+    ``boostrank.use_threads`` sets another number.
 
     Parameters
     ----------
@@ -197,23 +225,23 @@ def ndcg_score(
     y_score : array-like, shape (n_documents,)
         Scores, finite.
     qid : array-like, shape (n_documents,)
-        Query id of each row. Rows of one query need not be adjacent. If all rows belong to one query, pass
-        ``numpy.zeros(len(y_true))``; without query ids there is an error.
+        Query id of each row. Rows of one query need not be adjacent. If all rows belong to one
+        query, pass ``numpy.zeros(len(y_true))``; without query ids there is an error.
     k, gain, discount
         See :class:`boostrank.DCG`.
     ties : {"average", "stable", "best", "worst"}, default "average"
-        How tied documents, which have equal scores, are ranked. "average" takes the exact mean over all their
-        permutations (as scikit-learn), "stable" ranks them by row number (as LightGBM), and "best" and "worst" rank
-        them so that the result is largest or smallest.
+        How tied documents, which have equal scores, are ranked. "average" takes the exact mean over
+        all their permutations (as scikit-learn), "stable" ranks them by row number (as LightGBM),
+        and "best" and "worst" rank them so that the result is largest or smallest.
     empty : {"zero", "one", "skip", "raise"}, default "zero"
-        Value of a query without relevant documents: 0 (as in scikit-learn), 1 (as in LightGBM and XGBoost), left out of
-        the mean, or an error.
+        Value of a query without relevant documents: 0 (as in scikit-learn), 1 (as in LightGBM and
+        XGBoost), left out of the mean, or an error.
     sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
-        Weights of queries, in the sequence in which the queries first appear; or weights of documents, which must be
-        equal within a query.
+        Weights of queries, in the sequence in which the queries first appear; or weights of
+        documents, which must be equal within a query.
     per_query : bool, default False
-        Return the value of each query instead of the mean, in the sequence in which the queries first appear. Values of
-        queries that are left out are NaN.
+        Return the value of each query instead of the mean, in the sequence in which the queries
+        first appear. Values of queries that are left out are NaN.
 
     Returns
     -------
@@ -222,12 +250,14 @@ def ndcg_score(
     Raises
     ------
     ValueError
-        For labels, scores, ids, weights or settings that are invalid; the message names the argument.
+        For labels, scores, ids, weights or settings that are invalid; the message names the
+        argument.
 
     References
     ----------
-    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002. McSherry and Najork,
-    "Computing information retrieval performance measures efficiently in the presence of tied scores", ECIR 2008.
+    Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002. McSherry
+    and Najork, "Computing information retrieval performance measures efficiently in the presence of
+    tied scores", ECIR 2008.
 
     Examples
     --------
@@ -242,12 +272,14 @@ def ndcg_score(
     return measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
 
 
-def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | float | None = None) -> Floats:
+def expected_ndcg(
+    bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | float | None = None
+) -> Floats:
     """Expectation, over the noise of labels, of the NDCG of each query if it is ranked by `scores`.
 
-    NDCG is linear in the normalized gains ``u``, so its expectation is ``sum_i E[u_i] d(rank_i)``. With `k` the sum is
-    over the first `k` ranks. The ranking by ``scores=bayes`` has the largest value, and the difference of another
-    ranking to this value is its regret. Ties are averaged.
+    NDCG is linear in the normalized gains ``u``, so its expectation is ``sum_i E[u_i] d(rank_i)``.
+    With `k` the sum is over the first `k` ranks. The ranking by ``scores=bayes`` has the largest
+    value, and the difference of another ranking to this value is its regret. Ties are averaged.
 
     Parameters
     ----------
@@ -269,7 +301,8 @@ def expected_ndcg(bayes: ArrayLike, scores: ArrayLike, qid: ArrayLike, k: int | 
     Raises
     ------
     ValueError
-        If a value of `bayes` is negative or not finite, a score is not finite, an id is missing, or lengths differ.
+        If a value of `bayes` is negative or not finite, a score is not finite, an id is missing, or
+        lengths differ.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Labels, scores and query ids that measures get: checks, and what several measures compute from labels."""
+"""Labels, scores and query ids that measures get: checks, and what several measures compute from
+labels.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def labels_scores_queries(
 ) -> tuple[Floats, Floats, Queries]:
     """Check labels, scores and query ids, and group them; returns relevance, scores and queries.
 
-    If `qid` is None, it raises ValueError, in which `measure` is the name of the function that got no query ids.
+    If `qid` is None, it raises ValueError, in which `measure` is the name of the function that got
+    no query ids.
     """
     relevance = as_labels(y_true, "y_true").require_relevance_to_measure(measure)
     scores = check_scores(y_score, "y_score")
@@ -31,7 +34,9 @@ def labels_scores_queries(
 
 
 def require_ids(qid: ArrayLike | None, measure: str) -> ArrayLike:
-    """Return the query ids; if they are None, raise ValueError that says how to pass them to `measure`."""
+    """Return the query ids; if they are None, raise ValueError that says how to pass them to
+    `measure`.
+    """
     advice = "Pass qid=, the query id of each row. If all rows belong to one query, pass qid=numpy.zeros(len(y))."
     return require_qid(qid, measure, advice)
 
@@ -48,8 +53,8 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     Returns
     -------
     ndarray of float64, shape (n_documents,)
-        The scores. If float64 does not have all of them, such as integers above 2^53, it is the index of each score in
-        the sorted list of different scores.
+        The scores. If float64 does not have all of them, such as integers above 2^53, it is the
+        index of each score in the sorted list of different scores.
 
     Raises
     ------
@@ -64,9 +69,13 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     """
     array = as_array(scores, name)
     if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, one per document; got shape {array.shape}")
+        raise ValueError(
+            f"{name} must be one-dimensional, one per document; got shape {array.shape}"
+        )
     floats = as_floats(array, name)
-    refuse_first(~np.isfinite(floats), lambda i: f"{name} must be finite; {name}[{i}] is {array[i]}")
+    refuse_first(
+        ~np.isfinite(floats), lambda i: f"{name} must be finite; {name}[{i}] is {array[i]}"
+    )
     if array.dtype.kind in "iuO" or array.dtype.itemsize > floats.dtype.itemsize:
         with np.errstate(invalid="ignore"):
             is_exact = (floats.astype(array.dtype) == array).all()
@@ -76,16 +85,18 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
 
 
 class GroupedLabels:
-    """Checked labels, grouped by query. What is computed from them is computed once for all measures.
+    """Checked labels, grouped by query. What is computed from them is computed once for all
+    measures.
 
     Parameters
     ----------
     values : ndarray of float64, shape (n_documents,), or other labels, if the measure takes them
     queries : Segments
     judgments : ndarray of float64, shape (n_documents,), optional
-        Relevance of each document as it was judged, for the documents of a run: NaN for documents without a judgment,
-        and below 0 for those that were in the pool of documents to judge, but were not judged. `values` has 0 for both.
-        The default is `values`: all documents were judged.
+        Relevance of each document as it was judged, for the documents of a run: NaN for documents
+        without a judgment, and below 0 for those that were in the pool of documents to judge, but
+        were not judged. `values` has 0 for both. The default is `values`: all documents were
+        judged.
     """
 
     def __init__(self, values: Any, queries: Segments, judgments: Floats | None = None) -> None:
@@ -94,12 +105,16 @@ class GroupedLabels:
         self._gains: tuple[Any, Floats, LevelCounts | None] | None = None
 
     def binary(self, threshold: float) -> tuple[Floats, Floats]:
-        """Gain of each document, 1 if its label is at least `threshold` and otherwise 0, and sums of queries."""
+        """Gain of each document, 1 if its label is at least `threshold` and otherwise 0, and sums
+        of queries.
+        """
         gains = (self.values >= threshold).astype(np.float64)
         return gains, self.queries.sum(gains)
 
     def gains_and_ideal(self, dcg: DCG) -> tuple[Floats, Floats]:
-        """Gain of each document, and the ideal DCG of each query; gains are computed once for all cutoffs."""
+        """Gain of each document, and the ideal DCG of each query; gains are computed once for all
+        cutoffs.
+        """
         if self._gains is None or self._gains[0] != dcg.gain:
             gains = dcg.gains_of(self.values)
             self._gains = dcg.gain, gains, count_levels(gains, self.queries)

@@ -1,4 +1,6 @@
-"""The table of measures by name, and the grammar of names with settings, such as ``ndcg(gain=linear)@10``."""
+"""The table of measures by name, and the grammar of names with settings, such as
+``ndcg(gain=linear)@10``.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,14 @@ from typing import Any, NamedTuple
 
 from boostrank.inputs.checks import did_you_mean, refuse
 
-#: Modules of this package that define measures. Each is imported when a name was not found in those before it.
+#: Modules of this package that define measures. Each is imported when a name was not found in those
+#: before it.
 MODULES = ("graded", "binary", "pairs")
 #: The entry points of extensions: by the name of a measure, the module that defines it.
 MEASURES_OF_EXTENSIONS = "boostrank.measures"
-#: The entry points of modules that know names of other libraries, by ``parse_name(text)`` and ``similar_name(text)``,
-#: which have the results of the functions of these names here, and None or "" for names that they do not know.
+#: The entry points of modules that know names of other libraries, by ``parse_name(text)`` and
+#: ``similar_name(text)``, which have the results of the functions of these names here, and None or
+#: "" for names that they do not know.
 OTHER_NAMES = "boostrank.names_of_measures"
 
 _REGISTERED: dict[str, type[Any]] = {}
@@ -24,7 +28,8 @@ _FORM = re.compile(r"([\w-]+)(?:\((.*)\))?(?:@([0-9]+(?:\.[0-9]*)?|\.[0-9]+))?")
 
 
 def register(measure: type[Any]) -> None:
-    """Enter the class of a measure that has a name into :data:`MEASURES`, which :class:`Measure` does for subclasses.
+    """Enter the class of a measure that has a name into :data:`MEASURES`, which :class:`Measure`
+    does for subclasses.
 
     Raises
     ------
@@ -33,11 +38,19 @@ def register(measure: type[Any]) -> None:
     """
     name: Any = measure.name
     if not isinstance(name, str) or not re.fullmatch(r"[\w-]+", name):
-        refuse(f"the name of {measure.__qualname__}", name, "a text of letters, digits, '_' and '-'")
+        refuse(
+            f"the name of {measure.__qualname__}", name, "a text of letters, digits, '_' and '-'"
+        )
     registered = _REGISTERED.setdefault(name, measure)
     # A class may be defined again, as where a cell of a notebook runs a second time.
-    if (registered.__module__, registered.__qualname__) != (measure.__module__, measure.__qualname__):
-        raise ValueError(f"the measure {name!r} is {registered.__qualname__}; give {measure.__qualname__} another name")
+    if (registered.__module__, registered.__qualname__) != (
+        measure.__module__,
+        measure.__qualname__,
+    ):
+        raise ValueError(
+            f"the measure {name!r} is {registered.__qualname__}; give {measure.__qualname__} "
+            f"another name"
+        )
     _REGISTERED[name] = measure
 
 
@@ -49,12 +62,16 @@ class _Measures(Mapping[str, type[Any]]):
             if name in _REGISTERED:
                 break
             importlib.import_module(f"boostrank.metrics.{module}")
-        for entry in entry_points(group=MEASURES_OF_EXTENSIONS, name=name) if name not in _REGISTERED else ():
+        for entry in (
+            entry_points(group=MEASURES_OF_EXTENSIONS, name=name) if name not in _REGISTERED else ()
+        ):
             try:
                 entry.load()
                 return _REGISTERED[name]
             except (ImportError, AttributeError, KeyError) as error:
-                raise ImportError(f"the entry point {name}={entry.value} defines no such measure: {error!r}") from error
+                raise ImportError(
+                    f"the entry point {name}={entry.value} defines no such measure: {error!r}"
+                ) from error
         return _REGISTERED[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -78,14 +95,18 @@ class ParsedName(NamedTuple):
 
 
 def measure_name(name: str, settings: Mapping[str, Any], at: Any = None) -> str:
-    """The name of a measure with settings in brackets, without spaces, and with a cutoff if it is not None.
+    """The name of a measure with settings in brackets, without spaces, and with a cutoff if it is
+    not None.
 
     Examples
     --------
     >>> measure_name("ndcg", {"gain": "linear"}, 10), measure_name("ndcg", {"gain": (0, 1, 3)})
     ('ndcg(gain=linear)@10', 'ndcg(gain=(0,1,3))')
     """
-    texts = [f"{key}={getattr(value, '__name__', value)}".replace(" ", "") for key, value in settings.items()]
+    texts = [
+        f"{key}={getattr(value, '__name__', value)}".replace(" ", "")
+        for key, value in settings.items()
+    ]
     return name + (f"({','.join(texts)})" if texts else "") + ("" if at is None else f"@{at}")
 
 
@@ -95,21 +116,29 @@ def base_name(text: str) -> str:
 
 
 def split_name(text: str) -> tuple[str, str | None, int | float | None] | None:
-    """The name, the text in brackets and the number; None if the text is not like ``ndcg(gain=linear)@10``."""
+    """The name, the text in brackets and the number; None if the text is not like
+    ``ndcg(gain=linear)@10``.
+    """
     match = _FORM.fullmatch(text.strip())
     if match is None:
         return None
     name, arguments, number = match.groups()
-    return name, arguments, None if number is None else int(number) if number.isdecimal() else float(number)
+    return (
+        name,
+        arguments,
+        None if number is None else int(number) if number.isdecimal() else float(number),
+    )
 
 
 def parse_name(text: str) -> ParsedName | None:
-    """Parse the name of a measure, with settings and a cutoff; None if it is not known, or is like ``ndcg@x``.
+    """Parse the name of a measure, with settings and a cutoff; None if it is not known, or is like
+    ``ndcg@x``.
 
     Raises
     ------
     ValueError
-        If settings do not follow the grammar, and for names of other libraries as the modules that know them.
+        If settings do not follow the grammar, and for names of other libraries as the modules that
+        know them.
 
     Examples
     --------
@@ -137,10 +166,15 @@ def parse_arguments(arguments: str | None, text: str) -> dict[str, Any]:
         nodes = {str(keyword.arg): keyword.value for keyword in keywords if keyword.arg}
         if not nodes or len(nodes) < len(keywords):
             raise ValueError("not NAME=VALUE, each name once")
-        return {key: node.id if isinstance(node, ast.Name) else ast.literal_eval(node) for key, node in nodes.items()}
+        return {
+            key: node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+            for key, node in nodes.items()
+        }
     except (SyntaxError, ValueError) as error:
         form = "(gain=linear) or (rel=2)"
-        raise ValueError(f"the parameters of a measure must be like {form}; got {text!r} ({error})") from None
+        raise ValueError(
+            f"the parameters of a measure must be like {form}; got {text!r} ({error})"
+        ) from None
 
 
 def similar_name(text: Any) -> str:
@@ -159,9 +193,11 @@ def similar_name(text: Any) -> str:
 
 
 def printed_name(text: str) -> str:
-    """The name of a measure as tables print it, with the settings of which libraries have different defaults.
+    """The name of a measure as tables print it, with the settings of which libraries have different
+    defaults.
 
-    These are the gain of nDCG and the largest grade of ERR, as ir_measures writes them, and the probability of RBP.
+    These are the gain of nDCG and the largest grade of ERR, as ir_measures writes them, and the
+    probability of RBP.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Pairs of documents that a ranking reverses, and the area under the ROC curve, which counts them."""
+"""Pairs of documents that a ranking reverses, and the area under the ROC curve, which counts
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,14 @@ from boostrank.queries.segments import Segments
 
 
 def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:
-    """Number the different labels of each query, and count its pairs of documents with equal labels.
+    """Number the different labels of each query, and count its pairs of documents with equal
+    labels.
 
     Returns
     -------
     codes : ndarray of int64, shape (n_documents,)
-        0 for documents with the largest label of their query, 1 for those with the second largest, and so on.
+        0 for documents with the largest label of their query, 1 for those with the second largest,
+        and so on.
     same_label : ndarray of int64, shape (n_queries,)
         Number of pairs of documents with equal labels.
     """
@@ -34,22 +38,26 @@ def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:
 
 
 def count_reversed_pairs(codes: Ints, ranked: RankedBlock, ties: Ties) -> Floats:
-    """Number of pairs of documents that a ranking of all documents reverses, for each query of a block.
+    """Number of pairs of documents that a ranking of all documents reverses, for each query of a
+    block.
 
-    A pair is reversed if the document with the larger code is ranked first. Tied documents are ranked by the tie rule
-    `ties`; with ``"average"`` half of their pairs are reversed.
+    A pair is reversed if the document with the larger code is ranked first. Tied documents are
+    ranked by the tie rule `ties`; with ``"average"`` half of their pairs are reversed.
     """
     rules: tuple[Ties, ...] = ("best", "worst") if ties == "average" else (ties,)
     rankings = [break_ties(ranked, -1.0 * codes, rule) for rule in rules]
-    return np.mean([count_inversions(codes[ranking.rows], ranking.part) for ranking in rankings], axis=0)
+    return np.mean(
+        [count_inversions(codes[ranking.rows], ranking.part) for ranking in rankings], axis=0
+    )
 
 
 def count_inversions(codes: Ints, queries: Segments) -> Ints:
-    """Number of pairs of documents of each query of which the first has the larger code, shape (n_queries,).
+    """Number of pairs of documents of each query of which the first has the larger code, shape
+    (n_queries,).
 
-    Whether a pair is such an inversion depends on the highest bit in which its codes differ. So, for each bit from the
-    highest to the lowest, and among documents with equal higher bits, the number of 1s before each 0 is added. Then a
-    stable sort by this bit moves the 0s before the 1s.
+    Whether a pair is such an inversion depends on the highest bit in which its codes differ. So,
+    for each bit from the highest to the lowest, and among documents with equal higher bits, the
+    number of 1s before each 0 is added. Then a stable sort by this bit moves the 0s before the 1s.
     """
     count = np.zeros(queries.n_segments, dtype=np.int64)
     for bit in reversed(range(int(codes.max()).bit_length())):
@@ -58,7 +66,9 @@ def count_inversions(codes: Ints, queries: Segments) -> Ints:
         ones_before = agree.sum_before(bits)
         count += queries.sum((1 - bits) * ones_before)
         n_zeros = agree.sizes - agree.sum(bits)
-        position = np.where(bits == 1, agree.repeat(n_zeros) + ones_before, agree.positions - ones_before)
+        position = np.where(
+            bits == 1, agree.repeat(n_zeros) + ones_before, agree.positions - ones_before
+        )
         moved = np.empty_like(codes)
         moved[agree.repeat(agree.starts) + position] = codes
         codes = moved
@@ -68,21 +78,23 @@ def count_inversions(codes: Ints, queries: Segments) -> Ints:
 class AUC(QueryMeasure):
     """Mean over queries of the area under the ROC curve.
 
-    ``AUC = (C + T / 2) / (R I)``, where a query has ``R`` relevant and ``I`` irrelevant documents. Of its ``R I`` pairs
-    of a relevant and an irrelevant document, ``C`` have the higher score at the relevant document, and ``T`` have equal
-    scores. Pairs of documents of different queries do not count.
+    ``AUC = (C + T / 2) / (R I)``, where a query has ``R`` relevant and ``I`` irrelevant documents.
+    Of its ``R I`` pairs of a relevant and an irrelevant document, ``C`` have the higher score at
+    the relevant document, and ``T`` have equal scores. Pairs of documents of different queries do
+    not count.
 
     Parameters
     ----------
     threshold : float, default 1
         Labels of at least this are relevant.
     empty : {"zero", "one", "skip", "raise"}, default "skip"
-        AUC of a query whose documents are all relevant or all irrelevant: 0, 1, left out of the mean, or an error.
+        AUC of a query whose documents are all relevant or all irrelevant: 0, 1, left out of the
+        mean, or an error.
 
     References
     ----------
-    Hanley and McNeil, "The meaning and use of the area under a receiver operating characteristic (ROC) curve",
-    Radiology 1982.
+    Hanley and McNeil, "The meaning and use of the area under a receiver operating characteristic
+    (ROC) curve", Radiology 1982.
 
     Examples
     --------
@@ -94,7 +106,8 @@ class AUC(QueryMeasure):
     name: ClassVar[str] = "auc"
     domain: ClassVar[Domain] = "arrays"
     reason: ClassVar[str] = (
-        "has only relevant or only irrelevant documents (relevant: a label of at least {0.threshold:g})"
+        "has only relevant or only irrelevant documents (relevant: a label of at least "
+        "{0.threshold:g})"
     )
     threshold: float = setting(1, check_number, above=0)
     empty: Empty = "skip"

@@ -26,20 +26,21 @@ GROUP = "group"
 def as_groups(values: Any) -> pd.Categorical:
     """Make groups from a value of each query, none of them missing.
 
-    The sequence of the groups is that of categories, and otherwise they are sorted. Categories without queries are left
-    out.
+    The sequence of the groups is that of categories, and otherwise they are sorted. Categories
+    without queries are left out.
     """
     return pd.Categorical(values).remove_unused_categories()
 
 
 def query_groups(by: Any, queries: Queries) -> pd.Categorical:
-    """The groups of queries whose documents are in arrays; see :func:`boostrank.evaluate` for the forms of `by`.
+    """The groups of queries whose documents are in arrays; see :func:`boostrank.evaluate` for the
+    forms of `by`.
 
     Raises
     ------
     ValueError
-        If there is neither one value per query nor one per document, if values differ within a query, a value is
-        missing, or a query is not known.
+        If there is neither one value per query nor one per document, if values differ within a
+        query, a value is missing, or a query is not known.
     """
     lengths = (queries.n_queries, queries.n_documents)
     if is_by_id(by) or (isinstance(by, pd.Series) and _has_ids(by, queries)):
@@ -49,24 +50,35 @@ def query_groups(by: Any, queries: Queries) -> pd.Categorical:
     values = pd.Series(by if isinstance(by, (pd.Series, pd.Categorical)) else as_array(by, "by"))
     if len(values) not in lengths:
         raise ValueError(
-            f"by must have one value per query ({lengths[0]}) or per document ({lengths[1]}), or be a dict, a Series "
-            f"or a DataFrame by query id; got {len(values)} values"
+            f"by must have one value per query ({lengths[0]}) or per document ({lengths[1]}), or "
+            f"be a dict, a Series or a DataFrame by query id; got {len(values)} values"
         )
-    refuse_first(values.isna().to_numpy(), lambda i: f"by must have no missing values; by[{i}] is missing")
+    refuse_first(
+        values.isna().to_numpy(), lambda i: f"by must have no missing values; by[{i}] is missing"
+    )
     if len(values) == queries.n_documents:
         if queries.permutation is not None:
             values = values.iloc[queries.permutation]
         codes = pd.factorize(values.to_numpy())[0]
         differs = queries.min(codes) != queries.max(codes)
-        refuse_first(differs, lambda i: f"by differs within query {str(queries.ids[i])!r}: give one group per query")
+        refuse_first(
+            differs,
+            lambda i: f"by differs within query {str(queries.ids[i])!r}: give one group per query",
+        )
         values = values.iloc[queries.starts]
     return as_groups(values)
 
 
 def table_of_queries(
-    table: pd.DataFrame, groups: pd.Categorical | None, weights: Floats, per_query: bool, summaries: Summaries | None
+    table: pd.DataFrame,
+    groups: pd.Categorical | None,
+    weights: Floats,
+    per_query: bool,
+    summaries: Summaries | None,
 ) -> pd.DataFrame:
-    """The values of each query by each measure; with groups, the groups too, or only means of groups."""
+    """The values of each query by each measure; with groups, the groups too, or only means of
+    groups.
+    """
     if groups is not None and not per_query:
         return group_means(table, groups, weights, summaries)
     if groups is not None:
@@ -75,7 +87,10 @@ def table_of_queries(
 
 
 def group_means(
-    values: pd.DataFrame, groups: pd.Categorical, weights: Floats, summaries: Summaries | None = None
+    values: pd.DataFrame,
+    groups: pd.Categorical,
+    weights: Floats,
+    summaries: Summaries | None = None,
 ) -> pd.DataFrame:
     """Mean of each measure over the queries of each group and over all queries, with 95% intervals.
 
@@ -86,36 +101,50 @@ def group_means(
     groups : Categorical, shape (n_queries,)
     weights : ndarray, shape (n_queries,)
     summaries : mapping of str to {"mean", "sum", "geometric mean"}, optional
-        How the values of queries become one value, where it is not the mean. Sums have no interval, and that of a
-        geometric mean is the exponential of that of the mean logarithm.
+        How the values of queries become one value, where it is not the mean. Sums have no interval,
+        and that of a geometric mean is the exponential of that of the mean logarithm.
 
     Returns
     -------
     DataFrame
-        See :func:`boostrank.evaluate`. Rows of a group are next to each other; those of all queries are the last.
+        See :func:`boostrank.evaluate`. Rows of a group are next to each other; those of all queries
+        are the last.
     """
     names = [*groups.categories, ALL_QUERIES]
     # Each query counts twice: in its group, and in that of all queries.
-    codes, weights = np.concatenate([groups.codes, np.full(len(groups), len(groups.categories))]), np.tile(weights, 2)
+    codes, weights = (
+        np.concatenate([groups.codes, np.full(len(groups), len(groups.categories))]),
+        np.tile(weights, 2),
+    )
     parts = []
     for measure in values.columns:
-        of_queries, summary = np.tile(values[measure].to_numpy(), 2), (summaries or {}).get(str(measure), "mean")
+        of_queries, summary = (
+            np.tile(values[measure].to_numpy(), 2),
+            (summaries or {}).get(str(measure), "mean"),
+        )
         if summary == "geometric mean":
             of_queries = np.log(np.maximum(of_queries, MIN_GEOMETRIC))
         means = weighted_means(of_queries, weights, codes, len(names))
         mean, margin = means.mean, means.margin()
         if summary == "sum":
-            mean, margin = 1.0 * np.bincount(codes, weights * of_queries), np.full(len(names), np.nan)
+            mean, margin = (
+                1.0 * np.bincount(codes, weights * of_queries),
+                np.full(len(names), np.nan),
+            )
         ends = {"mean": mean, "low": mean - margin, "high": mean + margin}
         if summary == "geometric mean":
             ends = {name: np.exp(end) for name, end in ends.items()}
-        parts.append(pd.DataFrame({GROUP: names, "metric": measure, "queries": means.n_values, **ends}))
+        parts.append(
+            pd.DataFrame({GROUP: names, "metric": measure, "queries": means.n_values, **ends})
+        )
     table = pd.concat(parts)
     # The index of each part numbers the groups.
     return table.sort_index(kind="stable").reset_index(drop=True)
 
 
 def _has_ids(by: pd.Series, queries: Queries) -> bool:
-    """Whether the index of a Series has query ids, and not row numbers; as weights of queries in a Series."""
+    """Whether the index of a Series has query ids, and not row numbers; as weights of queries in a
+    Series.
+    """
     of_queries = len(by) != queries.n_documents or queries.n_documents == queries.n_queries
     return of_queries and index_has_ids(by, queries, "by")

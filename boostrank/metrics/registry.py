@@ -1,4 +1,6 @@
-"""Measures by name: :func:`get_measure` and :func:`evaluate`; and functions of users as measures."""
+"""Measures by name: :func:`get_measure` and :func:`evaluate`; and functions of users as
+measures.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_flag, did_you_mean, refuse
 from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, compute_measures
 from boostrank.metrics.labels import labels_scores_queries, require_ids
-from boostrank.metrics.names import MEASURES, ParsedName, base_name, measure_name, parse_name, similar_name
+from boostrank.metrics.names import (
+    MEASURES,
+    ParsedName,
+    base_name,
+    measure_name,
+    parse_name,
+    similar_name,
+)
 from boostrank.metrics.query_groups import query_groups, table_of_queries
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels
@@ -24,33 +33,36 @@ from boostrank.queries.queries import Queries, find_qid, id_index
 from boostrank.queries.weights import query_weights
 
 
-def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> Measure:
+def get_measure(
+    measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any
+) -> Measure:
     """Make a measure, which is a metric with its settings.
 
-    All functions with measures as arguments, such as :func:`evaluate`, :func:`boostrank.make_scorer`,
-    :func:`boostrank.compare` and :func:`boostrank.cross_validate`, take the names of measures or the results of this
-    function.
+    All functions with measures as arguments, such as :func:`evaluate`,
+    :func:`boostrank.make_scorer`, :func:`boostrank.compare` and :func:`boostrank.cross_validate`,
+    take the names of measures or the results of this function.
 
     Parameters
     ----------
     measure : str, Measure or callable, default "ndcg@10"
-        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "f", "map",
-        "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may have a level of
-        recall, as in ``"iprec@0.5"``; "rprec", "bpref", "auc" and "agreement" have neither.
-        ``"click-dcg"``, with or without a cutoff, is the measure of ClickLabels. Only
-        :func:`boostrank.evaluate_run` takes those that need a run: "numq", "numrel", "numret" and the geometric
-        mean "gm_map". A name may have settings, as in
-        ``"ndcg(gain=linear)@10"``. Or a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``,
-        or a name of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``.
-        Only :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other conventions
-        than "ndcg" and "err": the gain of nDCG is the label itself, and the largest grade of ERR is 4. Or a measure
-        whose settings are to be changed. Or a function ``(y_true, y_score, qid, **settings)`` that returns a larger
-        value for a better ranking.
-        With "lightgbm:" or "xgboost:" before it, "ndcg" or "map" has the conventions of this library: ties are ranked
-        by row, and a query without a relevant document counts 1.
+        A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "f",
+        "map", "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may
+        have a level of recall, as in ``"iprec@0.5"``; "rprec", "bpref", "auc" and "agreement" have
+        neither. ``"click-dcg"``, with or without a cutoff, is the measure of ClickLabels. Only
+        :func:`boostrank.evaluate_run` takes those that need a run: "numq", "numrel", "numret" and
+        the geometric mean "gm_map". A name may have settings, as in ``"ndcg(gain=linear)@10"``. Or
+        a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, or a name
+        of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``. Only
+        :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other
+        conventions than "ndcg" and "err": the gain of nDCG is the label itself, and the largest
+        grade of ERR is 4. Or a measure whose settings are to be changed. Or a function ``(y_true,
+        y_score, qid, **settings)`` that returns a larger value for a better ranking. With
+        "lightgbm:" or "xgboost:" before it, "ndcg" or "map" has the conventions of this library:
+        ties are ranked by row, and a query without a relevant document counts 1.
     **settings
-        Settings of the measure; ``help(boostrank.metrics.MEASURES["map"])`` describes those of "map", and so for the
-        others. Those of "ndcg" are `k`, `gain`, `discount`, `ties` and `empty` of :func:`boostrank.ndcg_score`.
+        Settings of the measure; ``help(boostrank.metrics.MEASURES["map"])`` describes those of
+        "map", and so for the others. Those of "ndcg" are `k`, `gain`, `discount`, `ties` and
+        `empty` of :func:`boostrank.ndcg_score`.
 
     Returns
     -------
@@ -60,8 +72,8 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Raises
     ------
     ValueError
-        If no measure has this name, if the name is one of ir_measures that is only for runs, or for a setting that is
-        invalid.
+        If no measure has this name, if the name is one of ir_measures that is only for runs, or for
+        a setting that is invalid.
     TypeError
         For a setting that the measure does not have.
 
@@ -82,11 +94,14 @@ def get_measure(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
         return _changed(measure, settings)
     if is_of_ir_measures(measure):
         return _from_name(str(measure), settings)
-    return FunctionMeasure(measure, settings) if callable(measure) else _from_name(measure, settings)
+    return (
+        FunctionMeasure(measure, settings) if callable(measure) else _from_name(measure, settings)
+    )
 
 
 def default_measure(labels: Labels, dcg: DCG) -> Measure:
-    """The measure by which rankers are scored unless another one is given, with those settings of `dcg` that it has.
+    """The measure by which rankers are scored unless another one is given, with those settings of
+    `dcg` that it has.
 
     Examples
     --------
@@ -118,8 +133,10 @@ def _from_name(text: Any, settings: dict[str, Any]) -> Measure:
 def unknown_name(text: Any) -> ValueError:
     """The error for a name of a measure that is not known."""
     return ValueError(
-        "measure must be a Measure, a function, a name in boostrank.metrics.MEASURES, with a cutoff as in "
-        f"'ndcg@10', or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got {text!r}{similar_name(text)}"
+        "measure must be a Measure, a function, a name in boostrank.metrics.MEASURES, with a "
+        "cutoff as in "
+        f"'ndcg@10', or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got "
+        f"{text!r}{similar_name(text)}"
     )
 
 
@@ -128,7 +145,9 @@ def from_parsed(parsed: ParsedName, text: str, settings: Mapping[str, Any]) -> M
     kind = MEASURES[parsed.name]
     twice = [setting for setting in settings if setting in parsed.settings]
     if twice and base_name(text) == parsed.name:
-        raise ValueError(f"{text!r} has {twice[0]} in its name; got {twice[0]}={settings[twice[0]]!r} too")
+        raise ValueError(
+            f"{text!r} has {twice[0]} in its name; got {twice[0]}={settings[twice[0]]!r} too"
+        )
     all_settings = {**parsed.settings, **settings}
     _check_names(kind, all_settings)
     return kind(**all_settings)
@@ -154,10 +173,17 @@ class Above(float):
 
 _BY_ROW = {"ties": "stable", "empty": "one"}
 _BY_ROW_TO_32 = {**_BY_ROW, "k": 32}
-#: Settings with which our measures are those of a library, by the library and the name of the measure.
+#: Settings with which our measures are those of a library, by the library and the name of the
+#: measure.
 LIBRARY_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
-    "lightgbm": {"ndcg": _BY_ROW, "map": {**_BY_ROW, "threshold": Above(0.5), "denominator": "possible"}},
-    "xgboost": {"ndcg": _BY_ROW_TO_32, "map": {**_BY_ROW_TO_32, "threshold": 1.0, "denominator": "possible"}},
+    "lightgbm": {
+        "ndcg": _BY_ROW,
+        "map": {**_BY_ROW, "threshold": Above(0.5), "denominator": "possible"},
+    },
+    "xgboost": {
+        "ndcg": _BY_ROW_TO_32,
+        "map": {**_BY_ROW_TO_32, "threshold": 1.0, "denominator": "possible"},
+    },
 }
 
 
@@ -169,13 +195,16 @@ def _of_library(library: str, measure: Any) -> Measure:
     return _changed(measure, settings if measure.k is None else {**settings, "k": measure.k})
 
 
-def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Measure]:
+def named_measures(
+    measures: str | Measure | Iterable[Any] | Mapping[str, Any],
+) -> dict[str, Measure]:
     """Return measures of arrays of labels and scores by name.
 
     Parameters
     ----------
     measures : str, Measure or callable, or list or dict of them
-        Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
+        Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such
+        as "ndcg@10".
 
     Returns
     -------
@@ -184,7 +213,8 @@ def named_measures(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) 
     Raises
     ------
     ValueError
-        As :func:`get_measure`, if two measures of a list have the same name, and if a measure needs a run.
+        As :func:`get_measure`, if two measures of a list have the same name, and if a measure needs
+        a run.
 
     Examples
     --------
@@ -203,11 +233,15 @@ def by_name(measures: Any, make: Callable[[Any], Measure]) -> dict[str, Measure]
     if isinstance(measures, Mapping):
         return {str(name): make(measure) for name, measure in measures.items()}
     named: dict[str, Measure] = {}
-    for listed in [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures:
+    for listed in (
+        [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures
+    ):
         measure = make(listed)
         name = str(listed if isinstance(listed, str) or is_of_ir_measures(listed) else measure)
         if name in named:
-            raise ValueError(f"two measures are called {name!r}: pass a dict of measures by different names")
+            raise ValueError(
+                f"two measures are called {name!r}: pass a dict of measures by different names"
+            )
         named[name] = measure
     return named
 
@@ -227,44 +261,50 @@ def evaluate(
     Parameters
     ----------
     y_true, y_score, qid, sample_weight
-        See :func:`boostrank.ndcg_score`. Some measures take other labels: ``"agreement"`` a PreferenceGraph, and
-        ``"click-dcg"`` ClickLabels.
+        See :func:`boostrank.ndcg_score`. Some measures take other labels: ``"agreement"`` a
+        PreferenceGraph, and ``"click-dcg"`` ClickLabels.
     measures : str, Measure or callable, or list or dict of them, default ("ndcg@10",)
-        Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such as "ndcg@10".
+        Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such
+        as "ndcg@10".
     per_query : bool, default False
         Return the values of each query instead of the means.
     by : array-like, shape (n_documents,) or (n_queries,), Mapping, Series or DataFrame, optional
-        Group of each query, such as its segment, its country or its length. An array has one value for each document,
-        equal within a query, or one for each query in the sequence in which the queries first appear. A dict has the
-        group by query id, a Series has the query ids as index (with a name, if they are 0, 1, ... in another sequence),
-        and a DataFrame has two columns, one of them called "query_id", "query", "qid" or "q_id".
+        Group of each query, such as its segment, its country or its length. An array has one value
+        for each document, equal within a query, or one for each query in the sequence in which the
+        queries first appear. A dict has the group by query id, a Series has the query ids as index
+        (with a name, if they are 0, 1, ... in another sequence), and a DataFrame has two columns,
+        one of them called "query_id", "query", "qid" or "q_id".
 
     Returns
     -------
     dict of str to float, or DataFrame
-        Means over queries by the name of the measure. With `per_query` it is a DataFrame with one column per measure
-        and one row per query, in the sequence in which the queries first appear; the index "qid" has the query ids.
-        With `by` and `per_query` its first column, "group", has the group of each query. With `by` alone it is a
-        DataFrame with one row for each group and measure, and for "all queries" and each measure, with the columns:
+        Means over queries by the name of the measure. With `per_query` it is a DataFrame with one
+        column per measure and one row per query, in the sequence in which the queries first appear;
+        the index "qid" has the query ids. With `by` and `per_query` its first column, "group", has
+        the group of each query. With `by` alone it is a DataFrame with one row for each group and
+        measure, and for "all queries" and each measure, with the columns:
 
         group, metric
             Names of the group and of the measure.
         queries
-            Number of queries in the mean: queries that are skipped and those of weight 0 do not count.
+            Number of queries in the mean: queries that are skipped and those of weight 0 do not
+            count.
         mean
-            Mean over these queries; NaN if there is none. For counts, such as "numret", the sum, without interval.
+            Mean over these queries; NaN if there is none. For counts, such as "numret", the sum,
+            without interval.
         low, high
-            95% confidence interval of the mean of the queries that these are a sample of, NaN for fewer than two
-            queries: ``mean -+ t s / sqrt(n)``, with the standard deviation ``s`` over the ``n`` queries, and the
-            quantile ``t`` of Student's distribution with ``n - 1`` degrees of freedom. If queries have weights, ``s /
-            sqrt(n)`` is the standard error of the weighted mean, ``sqrt(n / (n - 1) sum(w^2 (x - mean)^2)) / sum(w)``.
-            It may end below 0 or above 1. It says nothing about differences of two rankers.
+            95% confidence interval of the mean of the queries that these are a sample of, NaN for
+            fewer than two queries: ``mean -+ t s / sqrt(n)``, with the standard deviation ``s``
+            over the ``n`` queries, and the quantile ``t`` of Student's distribution with ``n - 1``
+            degrees of freedom. If queries have weights, ``s / sqrt(n)`` is the standard error of
+            the weighted mean, ``sqrt(n / (n - 1) sum(w^2 (x - mean)^2)) / sum(w)``. It may end
+            below 0 or above 1. It says nothing about differences of two rankers.
 
     Raises
     ------
     ValueError, TypeError
-        As :func:`get_measure` and :func:`boostrank.ndcg_score`; and if `by` has no value for a query or several
-        different ones, or has queries that `qid` does not have.
+        As :func:`get_measure` and :func:`boostrank.ndcg_score`; and if `by` has no value for a
+        query or several different ones, or has queries that `qid` does not have.
 
     Examples
     --------
@@ -290,9 +330,13 @@ def evaluate(
     query_measures = [measure for measure in named.values() if isinstance(measure, QueryMeasure)]
     if isinstance(y_true, Labels) or len(query_measures) < len(named):
         settings: dict[str, Any] = {"sample_weight": sample_weight, "per_query": of_queries}
-        values = {name: measure(y_true, y_score, qid, **settings) for name, measure in named.items()}
+        values = {
+            name: measure(y_true, y_score, qid, **settings) for name, measure in named.items()
+        }
     else:
-        labels, scores, queries = labels_scores_queries(y_true, y_score, qid, next(iter(named), "evaluate"))
+        labels, scores, queries = labels_scores_queries(
+            y_true, y_score, qid, next(iter(named), "evaluate")
+        )
         weights = query_weights(sample_weight, queries, grouped=False)
         results = compute_measures(query_measures, labels, scores, queries, weights, of_queries)
         values = dict(zip(named, results, strict=True))
@@ -312,8 +356,8 @@ class FunctionMeasure(Measure):
     Parameters
     ----------
     function : callable
-        It is called as ``function(y_true, y_score, qid, **settings)``. It gets the arguments `sample_weight` and
-        `per_query` only if the caller of the measure gives them.
+        It is called as ``function(y_true, y_score, qid, **settings)``. It gets the arguments
+        `sample_weight` and `per_query` only if the caller of the measure gives them.
     settings : dict
         Further arguments of the function, by name.
     """
@@ -328,13 +372,19 @@ class FunctionMeasure(Measure):
             try:
                 signature.bind("y_true", "y_score", "qid", **self.settings)
             except TypeError as error:
-                expected = "a measure must be a function (y_true, y_score, qid, **settings) -> value"
+                expected = (
+                    "a measure must be a function (y_true, y_score, qid, **settings) -> value"
+                )
                 raise TypeError(f"{expected}; {self}{signature}: {error}") from error
 
     def __str__(self) -> str:
-        return measure_name(getattr(self.function, "__name__", type(self.function).__name__), self.settings)
+        return measure_name(
+            getattr(self.function, "__name__", type(self.function).__name__), self.settings
+        )
 
-    def _compute(self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool) -> Any:
+    def _compute(
+        self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool
+    ) -> Any:
         require_ids(find_qid(None, qid, y_true)[1], str(self))
         settings: dict[str, Any] = dict(self.settings)
         if sample_weight is not None:
@@ -343,18 +393,24 @@ class FunctionMeasure(Measure):
             return np.asarray(self.function(y_true, y_score, qid, per_query=True, **settings))
         return float(self.function(y_true, y_score, qid, **settings))
 
-    def bind(self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
+    def bind(
+        self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None
+    ) -> BoundMeasure:
         per_query = None if weights is None else query_weights(weights, queries)
         return _BoundFunction(self, labels, queries, per_query)
 
     def arguments(self) -> str:
-        return ", ".join([base_name(str(self)), *(f"{name}={value!r}" for name, value in self.settings.items())])
+        return ", ".join(
+            [base_name(str(self)), *(f"{name}={value!r}" for name, value in self.settings.items())]
+        )
 
 
 class _BoundFunction(BoundMeasure):
     """A :class:`FunctionMeasure` bound to the labels of one data set."""
 
-    def __init__(self, measure: Measure, labels: Any, queries: Queries, weights: Floats | None) -> None:
+    def __init__(
+        self, measure: Measure, labels: Any, queries: Queries, weights: Floats | None
+    ) -> None:
         super().__init__(measure, queries)
         self._labels, self._weights, self._qid = labels, weights, queries.repeat(queries.ids)
 
@@ -382,4 +438,7 @@ def _check_names(measure: Any, settings: Mapping[str, Any]) -> None:
     for name in settings:
         if name not in names:
             near, listed = did_you_mean(name, names), ", ".join(names)
-            raise TypeError(f"the measure {measure.name!r} has no setting {name!r}{near}; its settings are {listed}")
+            raise TypeError(
+                f"the measure {measure.name!r} has no setting {name!r}{near}; its settings are "
+                f"{listed}"
+            )

@@ -25,8 +25,8 @@ class RankingScorer:
     ----------
     measure : Measure
     weights_request, qid_request : bool or str, default False and True
-        Whether scikit-learn's routing passes `sample_weight` and `qid` to this scorer, or the names under which it
-        passes them; see :meth:`set_score_request`.
+        Whether scikit-learn's routing passes `sample_weight` and `qid` to this scorer, or the names
+        under which it passes them; see :meth:`set_score_request`.
 
     Examples
     --------
@@ -43,37 +43,52 @@ class RankingScorer:
     qid_request: bool | str = True
 
     def __call__(
-        self, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Mean of the measure over the queries of `X`, at the scores ``estimator.predict(X)``.
 
-        `sample_weight` has the weights of the queries in the mean: one for each query, or one for each document, equal
-        within a query. Raises ValueError if there are no query ids.
+        `sample_weight` has the weights of the queries in the mean: one for each query, or one for
+        each document, equal within a query. Raises ValueError if there are no query ids.
         """
         ids = require_qid(find_qid(X, qid, y)[1], f"the scorer {self!r}")
         ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         warn_of_training_data = getattr(ranker, "_warn_of_training_data", None)
         if warn_of_training_data is not None:
             warn_of_training_data(X, ids, y)
-        return float(self.measure(y, call_with_qid(estimator, "predict", ids, X), ids, sample_weight=sample_weight))
+        return float(
+            self.measure(
+                y, call_with_qid(estimator, "predict", ids, X), ids, sample_weight=sample_weight
+            )
+        )
 
     def __repr__(self) -> str:
         qid = "" if self.qid_request is True else f"qid={self.qid_request!r}"
         weights = f"sample_weight={self.weights_request!r}" if self.weights_request else ""
         requests = ", ".join(filter(None, [qid, weights]))
-        return f"make_scorer({self.measure.arguments()})" + (f".set_score_request({requests})" if requests else "")
+        return f"make_scorer({self.measure.arguments()})" + (
+            f".set_score_request({requests})" if requests else ""
+        )
 
-    def set_score_request(self, *, qid: bool | str = True, sample_weight: bool | str | None = False) -> Self:
+    def set_score_request(
+        self, *, qid: bool | str = True, sample_weight: bool | str | None = False
+    ) -> Self:
         """Choose what scikit-learn's metadata routing passes to this scorer, and return the scorer.
 
         Parameters
         ----------
         qid : True or str
-            True for the query ids that are passed as "qid"; a string for those that are passed under this name.
+            True for the query ids that are passed as "qid"; a string for those that are passed
+            under this name.
         sample_weight : bool or str
-            True for the weights that are passed as "sample_weight", which the estimator may request, too; a string for
-            those that are passed under this name; False, as without this method, for a mean in which all queries count
-            the same. scikit-learn divides weights of documents among folds, but not those of queries.
+            True for the weights that are passed as "sample_weight", which the estimator may
+            request, too; a string for those that are passed under this name; False, as without this
+            method, for a mean in which all queries count the same. scikit-learn divides weights of
+            documents among folds, but not those of queries.
 
         Examples
         --------
@@ -82,14 +97,22 @@ class RankingScorer:
         make_scorer('ndcg@10').set_score_request(sample_weight='query_weight')
         """
         if qid is not True and not isinstance(qid, str):
-            refuse("qid", qid, "True, or the name under which query ids are passed, without which there is no score")
-        # As in scikit-learn, this scorer itself changes: a caller who ignores the result gets weighted means too.
+            refuse(
+                "qid",
+                qid,
+                "True, or the name under which query ids are passed, without which there is no "
+                "score",
+            )
+        # As in scikit-learn, this scorer itself changes: a caller who ignores the result gets
+        # weighted means too.
         object.__setattr__(self, "qid_request", qid)
         object.__setattr__(self, "weights_request", sample_weight)
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """The metadata that scikit-learn's routing passes to this scorer: `qid`, and weights if they are requested."""
+        """The metadata that scikit-learn's routing passes to this scorer: `qid`, and weights if
+        they are requested.
+        """
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=self.qid_request)
         if self.weights_request:
@@ -98,7 +121,8 @@ class RankingScorer:
 
 
 def call_with_qid(estimator: Any, method: str, qid: ArrayLike | None, *arguments: Any) -> Any:
-    """Call a method of any estimator, with the query ids if it, or a step of a Pipeline, takes them there.
+    """Call a method of any estimator, with the query ids if it, or a step of a Pipeline, takes them
+    there.
 
     Examples
     --------
@@ -112,11 +136,15 @@ def call_with_qid(estimator: Any, method: str, qid: ArrayLike | None, *arguments
         return getattr(estimator, method)(*arguments, **({"qid": qid} if takes_qid else {}))
 
 
-def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any) -> RankingScorer:
-    """Make a scorer for scikit-learn's model selection: the mean of a measure over the queries of the held-out rows.
+def make_scorer(
+    measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any
+) -> RankingScorer:
+    """Make a scorer for scikit-learn's model selection: the mean of a measure over the queries of
+    the held-out rows.
 
-    It gets `qid` from scikit-learn's metadata routing. If routing is not enabled, X must be a DataFrame with a column
-    or an index level named "qid", or y a PreferenceGraph. Without query ids it raises an error.
+    It gets `qid` from scikit-learn's metadata routing. If routing is not enabled, X must be a
+    DataFrame with a column or an index level named "qid", or y a PreferenceGraph. Without query ids
+    it raises an error.
 
     Parameters
     ----------
@@ -126,8 +154,8 @@ def make_scorer(measure: str | Measure | Callable[..., Any] = "ndcg@10", **setti
     Raises
     ------
     ValueError, TypeError
-        As :func:`boostrank.get_measure`, and ValueError for a measure that needs a run, such as "numret". The scorer
-        raises ValueError if there are no query ids.
+        As :func:`boostrank.get_measure`, and ValueError for a measure that needs a run, such as
+        "numret". The scorer raises ValueError if there are no query ids.
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Cross-validation, learning curves and grid search on folds of whole queries, with scikit-learn."""
+"""Cross-validation, learning curves and grid search on folds of whole queries, with
+scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,11 @@ from boostrank.queries.weights import document_weights
 
 
 class QueryGridSearchCV(model_selection.GridSearchCV):
-    """Result of :func:`grid_search`: scikit-learn's ``GridSearchCV``, with metadata routing enabled in its methods.
+    """Result of :func:`grid_search`: scikit-learn's ``GridSearchCV``, with metadata routing enabled
+    in its methods.
 
-    ``fit`` and ``score`` take `qid`, and `X` may be a DataFrame with a column or an index level named "qid". The
-    attributes are those of ``GridSearchCV``.
+    ``fit`` and ``score`` take `qid`, and `X` may be a DataFrame with a column or an index level
+    named "qid". The attributes are those of ``GridSearchCV``.
 
     Examples
     --------
@@ -48,7 +51,8 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Search, and train `best_estimator_` with the best parameters, as ``GridSearchCV.fit`` with routing enabled.
+        """Search, and train `best_estimator_` with the best parameters, as ``GridSearchCV.fit``
+        with routing enabled.
 
         Parameters
         ----------
@@ -64,12 +68,17 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
         return self
 
     def predict(self, X: Any, qid: ArrayLike | None = None) -> Any:
-        """Predict the score of each row by `best_estimator_`; a column "qid" of a DataFrame is no feature.
+        """Predict the score of each row by `best_estimator_`; a column "qid" of a DataFrame is no
+        feature.
 
         `qid` are the lists of a ranker with `query_features`, as in its own `predict`.
         """
         X, qid = find_qid(X, qid)
-        return super().predict(X) if qid is None else call_with_qid(self.best_estimator_, "predict", qid, X)
+        return (
+            super().predict(X)
+            if qid is None
+            else call_with_qid(self.best_estimator_, "predict", qid, X)
+        )
 
     def score(self, X: Any, y: Any = None, **params: Any) -> float:
         """Score `best_estimator_` by the scorer that `refit` names.
@@ -104,43 +113,48 @@ def cross_validate(
     Parameters
     ----------
     ranker : estimator
-        A ranker, or a Pipeline that ends with one. Rankers of LightGBM, XGBoost and CatBoost get the groups in the form
-        of their library.
+        A ranker, or a Pipeline that ends with one. Rankers of LightGBM, XGBoost and CatBoost get
+        the groups in the form of their library.
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
         Features.
     y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
         Relevance labels, or preferences between the rows of X, or clicks on them.
     qid : array-like, shape (n_documents,), optional
-        Query id of each row. May be left out if `X` is a DataFrame with a column or an index level named "qid", or if
-        `y` is a PreferenceGraph or ClickLabels.
+        Query id of each row. May be left out if `X` is a DataFrame with a column or an index level
+        named "qid", or if `y` is a PreferenceGraph or ClickLabels.
     cv : int, splitter or iterable of (train, test), default 5
         An integer is the number of folds of :class:`boostrank.QueryKFold`.
     scoring : str, Measure or scorer, or list or dict of them, optional
-        Measures as in :func:`boostrank.get_measure`, or scorers as those of :func:`boostrank.make_scorer`. Each element
-        of a list, and each name of a dict, is a score in the result. The default is "ndcg@10", for a PreferenceGraph
-        "agreement", and for ClickLabels "click-dcg@10".
+        Measures as in :func:`boostrank.get_measure`, or scorers as those of
+        :func:`boostrank.make_scorer`. Each element of a list, and each name of a dict, is a score
+        in the result. The default is "ndcg@10", for a PreferenceGraph "agreement", and for
+        ClickLabels "click-dcg@10".
     params : dict, optional
-        Other arguments of the ranker's `fit`, such as `sample_weight`: weights of queries, in the sequence in which
-        they first appear, or of documents. Each fold gets the weights of its rows. The weights are used in training,
-        and in the scores of scorers that request them by ``set_score_request``. In a Pipeline only its last step gets
-        them, unless others request them.
+        Other arguments of the ranker's `fit`, such as `sample_weight`: weights of queries, in the
+        sequence in which they first appear, or of documents. Each fold gets the weights of its
+        rows. The weights are used in training, and in the scores of scorers that request them by
+        ``set_score_request``. In a Pipeline only its last step gets them, unless others request
+        them.
     **options
-        Other arguments of scikit-learn's function, such as `n_jobs` or `return_train_score`. By default `error_score`
-        is "raise": an error in a fold is raised, and not printed as a warning.
+        Other arguments of scikit-learn's function, such as `n_jobs` or `return_train_score`. By
+        default `error_score` is "raise": an error in a fold is raised, and not printed as a
+        warning.
 
     Returns
     -------
     dict of ndarray, each of shape (n_folds,)
-        The result of scikit-learn's function. The scores are ``"test_score"``, or
-        ``"test_NAME"`` for each name if `scoring` is a list or a dict. With ``return_estimator=True``, the attribute
-        `best_iteration_` of each ranker is its number of boosting rounds, which early stopping may have reduced.
+        The result of scikit-learn's function. The scores are ``"test_score"``, or ``"test_NAME"``
+        for each name if `scoring` is a list or a dict. With ``return_estimator=True``, the
+        attribute `best_iteration_` of each ranker is its number of boosting rounds, which early
+        stopping may have reduced.
 
     Raises
     ------
     ValueError
-        If there are no query ids, if a fold has rows of one query both to train and to test on, for weights that are
-        invalid, if `scoring` needs other labels than `y` are: relevance, a PreferenceGraph or ClickLabels; and if
-        clicks have no impression in a part of a fold, or no click in its test part.
+        If there are no query ids, if a fold has rows of one query both to train and to test on, for
+        weights that are invalid, if `scoring` needs other labels than `y` are: relevance, a
+        PreferenceGraph or ClickLabels; and if clicks have no impression in a part of a fold, or no
+        click in its test part.
 
     Examples
     --------
@@ -152,7 +166,9 @@ def cross_validate(
     ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, scoring, params)
     options.setdefault("error_score", "raise")
     with sklearn.config_context(enable_metadata_routing=True):
-        result = model_selection.cross_validate(ranker, X, y, cv=folds, scoring=scorers, params=params, **options)
+        result = model_selection.cross_validate(
+            ranker, X, y, cv=folds, scoring=scorers, params=params, **options
+        )
     if "estimator" in result:
         result["estimator"] = [unwrap(fitted) for fitted in result["estimator"]]
     return result
@@ -171,25 +187,28 @@ def learning_curve(
 ) -> pd.DataFrame:
     """Cross-validate a ranker with different numbers of training queries.
 
-    The training queries of each fold are permuted at random, and the first of them are trained on: a larger part
-    contains the smaller ones, and no query is cut apart. All parts of a fold are tested on the same queries.
+    The training queries of each fold are permuted at random, and the first of them are trained on:
+    a larger part contains the smaller ones, and no query is cut apart. All parts of a fold are
+    tested on the same queries.
 
     Parameters
     ----------
     ranker, X, y, qid, cv, **options
         As in :func:`boostrank.cross_validate`, with `scoring` and `params` among the options. With
-        ``return_train_score=True`` the result has the scores on the queries that were trained on too.
+        ``return_train_score=True`` the result has the scores on the queries that were trained on
+        too.
     train_sizes : iterable of float
-        Numbers of training queries: fractions in (0, 1] of the training queries of a fold, rounded, at least one query.
+        Numbers of training queries: fractions in (0, 1] of the training queries of a fold, rounded,
+        at least one query.
     random_state : int, RandomState or None, default 0
         Seed of the permutations.
 
     Returns
     -------
     DataFrame
-        One row per size and fold, in the sequence of the sizes, with the columns train_size, as it was given,
-        n_queries, the number of training queries, fold, and test_score, or test_NAME for each name if `scoring` is a
-        list or a dict.
+        One row per size and fold, in the sequence of the sizes, with the columns train_size, as it
+        was given, n_queries, the number of training queries, fold, and test_score, or test_NAME for
+        each name if `scoring` is a list or a dict.
 
     Raises
     ------
@@ -223,7 +242,9 @@ def learning_curve(
             smaller_folds.append((train[np.isin(number[train], available[:n_queries])], test))
     scores = cross_validate(ranker, X, y, qid, cv=smaller_folds, **options)
     table = pd.DataFrame(rows, columns=["train_size", "n_queries", "fold"])
-    return table.assign(**{name: values for name, values in scores.items() if name.startswith(("test_", "train_"))})
+    return table.assign(
+        **{name: values for name, values in scores.items() if name.startswith(("test_", "train_"))}
+    )
 
 
 def grid_search(
@@ -245,13 +266,14 @@ def grid_search(
     Parameters
     ----------
     ranker, X, y, qid, cv, scoring, params
-        As in :func:`cross_validate`. The `k` and the `gain` of a candidate do not change how it is scored.
+        As in :func:`cross_validate`. The `k` and the `gain` of a candidate do not change how it is
+        scored.
     grid : dict, or list of dict
-        Values to try, by the name of the parameter. The values of "objective" may also be native objectives such as
-        "lambdarank".
+        Values to try, by the name of the parameter. The values of "objective" may also be native
+        objectives such as "lambdarank".
     **options
-        Other arguments of ``GridSearchCV``. By default `refit` is the name of the first score, and `error_score` is
-        "raise".
+        Other arguments of ``GridSearchCV``. By default `refit` is the name of the first score, and
+        `error_score` is "raise".
 
     Returns
     -------
@@ -282,9 +304,17 @@ def grid_search(
 
 
 def _prepare(
-    ranker: Any, X: Any, y: Any, qid: ArrayLike | None, cv: Any, scoring: Any, params: Mapping[str, Any] | None
+    ranker: Any,
+    X: Any,
+    y: Any,
+    qid: ArrayLike | None,
+    cv: Any,
+    scoring: Any,
+    params: Mapping[str, Any] | None,
 ) -> tuple[Any, Any, Folds, dict[str, Any], dict[str, Any]]:
-    """A ranker that takes query ids, features, folds, scorers, and the arguments of `fit` with one value per row."""
+    """A ranker that takes query ids, features, folds, scorers, and the arguments of `fit` with one
+    value per row.
+    """
     params = dict(params or {})
     refuse_lazy(y, "y")
     X, qid = find_qid(X, qid, y)
@@ -294,11 +324,18 @@ def _prepare(
         weights = document_weights(params["sample_weight"], queries, may_differ=True, grouped=False)
         params["sample_weight"] = queries.ungroup(weights)
     ranker = _requesting(accept_qid(ranker), params)
-    return ranker, X, make_folds(X, y, queries, cv), _scorers(scoring, y), {**params, "qid": queries.qid}
+    return (
+        ranker,
+        X,
+        make_folds(X, y, queries, cv),
+        _scorers(scoring, y),
+        {**params, "qid": queries.qid},
+    )
 
 
 def _requesting(ranker: Any, names: Iterable[str]) -> Any:
-    """A clone of a ranker whose `fit` requests these arguments; the other steps of a Pipeline do not.
+    """A clone of a ranker whose `fit` requests these arguments; the other steps of a Pipeline do
+    not.
 
     Requests that the user has set are not changed.
     """
@@ -323,5 +360,6 @@ def _scorers(scoring: Any, y: Any) -> dict[str, Any]:
     elif not isinstance(scoring, Mapping):
         scoring = {str(measure): measure for measure in scoring}
     return {
-        name: make_scorer(scorer) if isinstance(scorer, (str, Measure)) else scorer for name, scorer in scoring.items()
+        name: make_scorer(scorer) if isinstance(scorer, (str, Measure)) else scorer
+        for name, scorer in scoring.items()
     }

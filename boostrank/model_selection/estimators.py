@@ -1,6 +1,8 @@
-"""One interface for the rankers of LightGBM, XGBoost and CatBoost and other estimators: `fit` with query ids.
+"""One interface for the rankers of LightGBM, XGBoost and CatBoost and other estimators: `fit` with
+query ids.
 
-This module imports none of these libraries. It knows their classes by name, because the caller has imported them.
+This module imports none of these libraries. It knows their classes by name, because the caller has
+imported them.
 """
 
 from __future__ import annotations
@@ -29,15 +31,18 @@ from boostrank.queries.weights import document_weights, require_equal_weights
 
 
 class Library(NamedTuple):
-    """How the `fit` of a library's ranker takes queries and validation data, and how to read its number of rounds.
+    """How the `fit` of a library's ranker takes queries and validation data, and how to read its
+    number of rounds.
 
     Attributes
     ----------
     arguments : callable
-        Function of an estimator, training data, their weights and a list of validation data that returns the arguments
-        of the estimator's `fit` except X and y. Rows of a query follow each other, and query ids are 0, 1, ....
+        Function of an estimator, training data, their weights and a list of validation data that
+        returns the arguments of the estimator's `fit` except X and y. Rows of a query follow each
+        other, and query ids are 0, 1, ....
     n_rounds : callable
-        Function of a fitted estimator that returns the number of boosting rounds that its predictions use.
+        Function of a fitted estimator that returns the number of boosting rounds that its
+        predictions use.
     takes_document_weights : bool
         Whether weights may differ within a query.
     """
@@ -48,7 +53,8 @@ class Library(NamedTuple):
 
 
 class NativeRanker(BaseEstimator):
-    """The ranker of LightGBM, XGBoost or CatBoost, with query ids in `fit`. :func:`accept_qid` creates it.
+    """The ranker of LightGBM, XGBoost or CatBoost, with query ids in `fit`. :func:`accept_qid`
+    creates it.
 
     Parameters
     ----------
@@ -79,28 +85,34 @@ class NativeRanker(BaseEstimator):
         return self
 
     def __sklearn_clone__(self) -> NativeRanker:
-        # scikit-learn's `clone` refuses a CatBoostRanker with lists, such as `cat_features`, because it copies them.
+        # scikit-learn's `clone` refuses a CatBoostRanker with lists, such as `cat_features`,
+        # because it copies them.
         parameters = self.estimator.get_params(deep=False)
         copied = {name: clone(value, safe=False) for name, value in parameters.items()}
         return NativeRanker(type(self.estimator)(**copied))
 
-    def fit(self, X: Any, y: Any, qid: Any = None, *, sample_weight: Any = None, eval_set: Any = None) -> Self:
-        """Train a clone of the estimator on the rows, which are sorted by query if they are not grouped by query.
+    def fit(
+        self, X: Any, y: Any, qid: Any = None, *, sample_weight: Any = None, eval_set: Any = None
+    ) -> Self:
+        """Train a clone of the estimator on the rows, which are sorted by query if they are not
+        grouped by query.
 
         Parameters
         ----------
         X, y, qid
             As in :meth:`boostrank.LightGBMRanker.fit`, but y must be relevance.
         sample_weight : array-like, shape (n_queries,) or (n_documents,), optional
-            Weights of queries, in the sequence in which they first appear in `qid`, or of documents. Only LightGBM
-            takes weights that differ within a query.
+            Weights of queries, in the sequence in which they first appear in `qid`, or of
+            documents. Only LightGBM takes weights that differ within a query.
         eval_set : list of (X, y, qid), optional
-            Validation sets. They are used only if a parameter of the estimator asks for early stopping.
+            Validation sets. They are used only if a parameter of the estimator asks for early
+            stopping.
 
         Raises
         ------
         ValueError
-            If there are no query ids, and for labels, query ids, weights or validation sets that are invalid.
+            If there are no query ids, and for labels, query ids, weights or validation sets that
+            are invalid.
         """
         library, name = _library(self.estimator), type(self.estimator).__name__
         train, weights = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
@@ -112,7 +124,9 @@ class NativeRanker(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the score of each row, shape (n_documents,); a column "qid" of a DataFrame is no feature."""
+        """Predict the score of each row, shape (n_documents,); a column "qid" of a DataFrame is no
+        feature.
+        """
         return np.asarray(self.estimator_.predict(find_qid(X, None)[0]))
 
 
@@ -122,8 +136,8 @@ def accept_qid(estimator: Any) -> Any:
     Parameters
     ----------
     estimator : estimator
-        A ranker of these libraries is wrapped in a :class:`NativeRanker`, and so is one that is the last step of a
-        Pipeline. Any other estimator is returned unchanged.
+        A ranker of these libraries is wrapped in a :class:`NativeRanker`, and so is one that is the
+        last step of a Pipeline. Any other estimator is returned unchanged.
 
     Examples
     --------
@@ -134,40 +148,52 @@ def accept_qid(estimator: Any) -> Any:
     ... ).best_iteration_
     2
     """
-    return _with_last_step(estimator, lambda last: last if _library(last) is None else NativeRanker(last))
+    return _with_last_step(
+        estimator, lambda last: last if _library(last) is None else NativeRanker(last)
+    )
 
 
 def unwrap(estimator: Any) -> Any:
-    """Return the fitted estimator of the library itself; reverses :func:`accept_qid` after `fit`."""
-    return _with_last_step(estimator, lambda last: last.estimator_ if isinstance(last, NativeRanker) else last)
+    """Return the fitted estimator of the library itself; reverses :func:`accept_qid` after
+    `fit`.
+    """
+    return _with_last_step(
+        estimator, lambda last: last.estimator_ if isinstance(last, NativeRanker) else last
+    )
 
 
 def needs_validation(estimator: Any) -> bool:
-    """Whether an estimator uses validation data: its `fit` takes `qid` and `eval_set`, and it stops early by them.
+    """Whether an estimator uses validation data: its `fit` takes `qid` and `eval_set`, and it stops
+    early by them.
 
-    A ranker with `validation_fraction` holds out some of the queries to train on, and needs no others. An estimator
-    without a parameter `early_stopping_rounds` may use validation data for something else.
+    A ranker with `validation_fraction` holds out some of the queries to train on, and needs no
+    others. An estimator without a parameter `early_stopping_rounds` may use validation data for
+    something else.
     """
     if isinstance(estimator, Pipeline):
         return needs_validation(estimator[-1])
     ranker = clone(accept_qid(estimator))
     parameters, takes = ranker.get_params(), inspect.signature(ranker.fit).parameters
     stops_early = any(parameters.get(name) for name in EARLY_STOPPING)
-    may_use_them = stops_early or not ("early_stopping_rounds" in parameters or isinstance(ranker, NativeRanker))
+    may_use_them = stops_early or not (
+        "early_stopping_rounds" in parameters or isinstance(ranker, NativeRanker)
+    )
     return may_use_them and "eval_set" in takes and parameters.get("validation_fraction") is None
 
 
 def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset | None) -> Any:
-    """Train a clone of any estimator, with query ids if it takes them and validation data if it needs them.
+    """Train a clone of any estimator, with query ids if it takes them and validation data if it
+    needs them.
 
     Parameters
     ----------
     estimator : estimator
-        A ranker of boostrank, LightGBM, XGBoost or CatBoost; an estimator whose `fit` takes `qid`, as an argument or by
-        scikit-learn's metadata routing; a Pipeline that ends with one of these; or another estimator, which is trained
-        on X and y only.
+        A ranker of boostrank, LightGBM, XGBoost or CatBoost; an estimator whose `fit` takes `qid`,
+        as an argument or by scikit-learn's metadata routing; a Pipeline that ends with one of
+        these; or another estimator, which is trained on X and y only.
     train, validation : Dataset
-        `validation` is passed as ``eval_set=[(X, y, qid)]`` if the estimator uses it (:func:`needs_validation`).
+        `validation` is passed as ``eval_set=[(X, y, qid)]`` if the estimator uses it
+        (:func:`needs_validation`).
 
     Examples
     --------
@@ -182,7 +208,9 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset | No
     while isinstance(last, Pipeline):
         if len(last) > 1:
             transformer = last[:-1]
-            train = train._replace(X=call_with_qid(transformer, "fit_transform", train.qid, train.X, train.y))
+            train = train._replace(
+                X=call_with_qid(transformer, "fit_transform", train.qid, train.X, train.y)
+            )
             if validation is not None:
                 rows = call_with_qid(transformer, "transform", validation.qid, validation.X)
                 validation = validation._replace(X=rows)
@@ -199,7 +227,8 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset | No
 
 
 def n_rounds(estimator: Any) -> float:
-    """Number of boosting rounds that the predictions of a fitted ranker use; NaN for an estimator without this number.
+    """Number of boosting rounds that the predictions of a fitted ranker use; NaN for an estimator
+    without this number.
 
     `estimator` is a ranker of boostrank, a :class:`NativeRanker`, or a Pipeline that ends with one.
     """
@@ -208,7 +237,9 @@ def n_rounds(estimator: Any) -> float:
 
 
 def _with_last_step(estimator: Any, change: Callable[[Any], Any]) -> Any:
-    """The estimator as `change` returns it; of a Pipeline, a copy in which the last step is changed."""
+    """The estimator as `change` returns it; of a Pipeline, a copy in which the last step is
+    changed.
+    """
     if not isinstance(estimator, Pipeline):
         return change(estimator)
     changed, (name, last) = copy.copy(estimator), estimator.steps[-1]
@@ -216,10 +247,14 @@ def _with_last_step(estimator: Any, change: Callable[[Any], Any]) -> Any:
     return changed
 
 
-def _grouped(X: Any, y: Any, qid: Any, sample_weight: Any, name: str, may_differ: bool) -> tuple[Dataset, Any]:
-    """The rows, sorted by query if they are not grouped, with the query ids 0, 1, ..., and the weight of each row.
+def _grouped(
+    X: Any, y: Any, qid: Any, sample_weight: Any, name: str, may_differ: bool
+) -> tuple[Dataset, Any]:
+    """The rows, sorted by query if they are not grouped, with the query ids 0, 1, ..., and the
+    weight of each row.
 
-    `name` is the estimator's, for messages, and `may_differ` says whether it takes weights that differ within a query.
+    `name` is the estimator's, for messages, and `may_differ` says whether it takes weights that
+    differ within a query.
     """
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, f"{name}.fit"))
@@ -235,18 +270,28 @@ def _grouped(X: Any, y: Any, qid: Any, sample_weight: Any, name: str, may_differ
         return Dataset(X, relevance, queries.repeat(np.arange(queries.n_queries))), weights
     number = queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
     rows = np.argsort(number, kind="stable")
-    return Dataset(_safe_indexing(X, rows), relevance[rows], number[rows]), None if weights is None else weights[rows]
+    return Dataset(
+        _safe_indexing(X, rows), relevance[rows], number[rows]
+    ), None if weights is None else weights[rows]
 
 
 def _library(estimator: Any) -> Any:
-    """The library of a ranker, or of one of the base classes of its class; None for any other estimator."""
+    """The library of a ranker, or of one of the base classes of its class; None for any other
+    estimator.
+    """
     names = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(estimator).__mro__]
     return next((LIBRARIES[name] for name in names if name in LIBRARIES), None)
 
 
-def _lightgbm_arguments(estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]) -> dict[str, Any]:
+def _lightgbm_arguments(
+    estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]
+) -> dict[str, Any]:
     groups = [np.bincount(data.qid) for data in validation] or None
-    arguments: dict[str, Any] = {"group": np.bincount(train.qid), "sample_weight": weights, "eval_group": groups}
+    arguments: dict[str, Any] = {
+        "group": np.bincount(train.qid),
+        "sample_weight": weights,
+        "eval_group": groups,
+    }
     # LightGBM 4.7 warns that `eval_set` is deprecated, and older versions have nothing else.
     if validation and "eval_X" in inspect.signature(estimator.fit).parameters:
         features, labels, _ = zip(*validation, strict=True)
@@ -259,7 +304,9 @@ def _lightgbm_rounds(estimator: Any) -> int:
     return int(estimator.best_iteration_ or estimator.n_iter_)
 
 
-def _xgboost_arguments(estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]) -> dict[str, Any]:
+def _xgboost_arguments(
+    estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]
+) -> dict[str, Any]:
     return {
         "qid": train.qid,
         "sample_weight": None if weights is None else weights[np.diff(train.qid, prepend=-1) > 0],
@@ -274,23 +321,37 @@ def _xgboost_rounds(estimator: Any) -> int:
     return int(estimator.get_booster().num_boosted_rounds() if last is None else last + 1)
 
 
-def _catboost_arguments(estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]) -> dict[str, Any]:
+def _catboost_arguments(
+    estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]
+) -> dict[str, Any]:
     columns = {name: estimator.get_params().get(name) for name in ("cat_features", "text_features")}
     # Only a Pool has query ids. The module is that of the estimator, which the caller has imported.
     pool = sys.modules["catboost"].Pool
     return {
         "group_id": train.qid,
         "group_weight": weights,
-        "eval_set": [pool(data.X, data.y, group_id=data.qid, **columns) for data in validation] or None,
+        "eval_set": [pool(data.X, data.y, group_id=data.qid, **columns) for data in validation]
+        or None,
     }
 
 
 # Rankers by the package and the name of their class.
 LIBRARIES = {
-    ("lightgbm", "LGBMRanker"): Library(_lightgbm_arguments, _lightgbm_rounds, takes_document_weights=True),
+    ("lightgbm", "LGBMRanker"): Library(
+        _lightgbm_arguments, _lightgbm_rounds, takes_document_weights=True
+    ),
     ("xgboost", "XGBRanker"): Library(_xgboost_arguments, _xgboost_rounds),
-    ("catboost", "CatBoostRanker"): Library(_catboost_arguments, lambda ranker: int(ranker.tree_count_)),
+    ("catboost", "CatBoostRanker"): Library(
+        _catboost_arguments, lambda ranker: int(ranker.tree_count_)
+    ),
 }
 # Parameters of estimators that make them choose their number of rounds by validation data.
 EARLY_STOPPING = [f"early_stopping{end}" for end in ("", "_round", "_rounds")]
-EARLY_STOPPING += ["n_iter_no_change", "callbacks", "od_wait", "od_pval", "od_type", "use_best_model"]
+EARLY_STOPPING += [
+    "n_iter_no_change",
+    "callbacks",
+    "od_wait",
+    "od_pval",
+    "od_type",
+    "use_best_model",
+]

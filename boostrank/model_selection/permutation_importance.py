@@ -31,13 +31,15 @@ def feature_importance(
     random_state: Any = 0,
     **options: Any,
 ) -> pd.DataFrame:
-    """Train a ranker on folds of whole queries, and compute how important each feature is to the model of each fold.
+    """Train a ranker on folds of whole queries, and compute how important each feature is to the
+    model of each fold.
 
-    The importance is the mean decrease of a measure on the queries of the test fold when the values of the feature
-    are permuted at random *within each query*: it is in units of the measure, does not count what holds only for
-    training queries, and can be compared between rankers. A permutation over all rows would give documents values of
-    other queries, which may be in other ranges, so that it measures something else. A feature that has the same value
-    for all documents of a query has the importance 0. Features that the model can replace by each other have little
+    The importance is the mean decrease of a measure on the queries of the test fold when the values
+    of the feature are permuted at random *within each query*: it is in units of the measure, does
+    not count what holds only for training queries, and can be compared between rankers. A
+    permutation over all rows would give documents values of other queries, which may be in other
+    ranges, so that it measures something else. A feature that has the same value for all documents
+    of a query has the importance 0. Features that the model can replace by each other have little
     importance each, although without all of them the ranker would be worse.
 
     Parameters
@@ -63,8 +65,9 @@ def feature_importance(
 
     References
     ----------
-    Breiman, "Random forests", Machine Learning 2001, section 10. Strobl, Boulesteix, Zeileis and Hothorn, "Bias in
-    random forest variable importance measures", BMC Bioinformatics 2007, for the bias of gains and of permutations.
+    Breiman, "Random forests", Machine Learning 2001, section 10. Strobl, Boulesteix, Zeileis and
+    Hothorn, "Bias in random forest variable importance measures", BMC Bioinformatics 2007, for the
+    bias of gains and of permutations.
 
     Examples
     --------
@@ -103,12 +106,15 @@ def permutation_within(queries: Queries, random: np.random.RandomState) -> Ints:
     return queries.ungroup(grouped[np.lexsort(keys)])
 
 
-def _decreases(fitted: Any, X: Any, y: Any, qid: Any, measure: Measure, n_repeats: int, random: Any) -> Floats:
+def _decreases(
+    fitted: Any, X: Any, y: Any, qid: Any, measure: Measure, n_repeats: int, random: Any
+) -> Floats:
     """Mean decrease of the measure by each feature, shape (n_features,)."""
     queries = Queries.from_qid(qid)
     permutations = np.stack([permutation_within(queries, random) for _ in range(n_repeats)])
     value = float(measure(y, call_with_qid(fitted, "predict", qid, X), qid))
-    # One prediction for all permutations of a feature, because each call of a library takes some time.
+    # One prediction for all permutations of a feature, because each call of a library takes some
+    # time.
     copies = _safe_indexing(X, np.tile(np.arange(len(qid)), n_repeats))
     # The lists of all permutations, each with ids of its own.
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
@@ -116,7 +122,9 @@ def _decreases(fitted: Any, X: Any, y: Any, qid: Any, measure: Measure, n_repeat
     means = []
     for j in range(X.shape[1]):
         changed = _with_feature(copies, j, X, permutations.ravel())
-        predictions = call_with_qid(fitted, "predict", lists.ravel(), changed).reshape(permutations.shape)
+        predictions = call_with_qid(fitted, "predict", lists.ravel(), changed).reshape(
+            permutations.shape
+        )
         means.append(np.mean([float(measure(y, scores, qid)) for scores in predictions]))
     return value - np.array(means)
 

@@ -13,35 +13,44 @@ from sklearn.utils.validation import _num_samples
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, check_lengths
 from boostrank.inputs.checks import as_random_state, check_count, check_number, is_count, named_part
-from boostrank.queries.queries import Queries, draw_queries_to_hold_out, find_qid, positions_by_id, require_qid
+from boostrank.queries.queries import (
+    Queries,
+    draw_queries_to_hold_out,
+    find_qid,
+    positions_by_id,
+    require_qid,
+)
 
 
 class QueryKFold(GroupKFold):
     """K folds of whole queries: scikit-learn's ``GroupKFold`` with the query ids as groups.
 
-    With metadata routing enabled, ``GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)`` passes the query ids to
-    the splitter, the estimator and the scorer. Without metadata routing, X must be a DataFrame with a column or an
-    index level named "qid".
+    With metadata routing enabled, ``GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)`` passes
+    the query ids to the splitter, the estimator and the scorer. Without metadata routing, X must be
+    a DataFrame with a column or an index level named "qid".
 
     Parameters
     ----------
     n_splits : int, default 5
         Number of folds.
     shuffle : bool, default False
-        False: the folds have about the same number of documents. True: queries are assigned to folds at random.
+        False: the folds have about the same number of documents. True: queries are assigned to
+        folds at random.
     random_state : int, RandomState or None
         Seed of the shuffling.
 
     Raises
     ------
     ValueError
-        By `split`, if there are no query ids, if one is missing, or if there are fewer queries than folds.
+        By `split`, if there are no query ids, if one is missing, or if there are fewer queries than
+        folds.
 
     Notes
     -----
-    scikit-learn's ``learning_curve``, and ``HalvingGridSearchCV`` with samples as its resource, take parts of the
-    training rows of a fold, and so cut queries apart with every splitter. Use
-    :func:`boostrank.model_selection.learning_curve`, and ``n_estimators`` as the resource of a search.
+    scikit-learn's ``learning_curve``, and ``HalvingGridSearchCV`` with samples as its resource,
+    take parts of the training rows of a fold, and so cut queries apart with every splitter. Use
+    :func:`boostrank.model_selection.learning_curve`, and ``n_estimators`` as the resource of a
+    search.
 
     Examples
     --------
@@ -54,7 +63,9 @@ class QueryKFold(GroupKFold):
 
     __metadata_request__split: ClassVar = {"groups": "qid"}
 
-    def split(self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> Iterator[tuple[Ints, Ints]]:
+    def split(
+        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[tuple[Ints, Ints]]:
         """Yield the row numbers to train on and those to test on, for each fold.
 
         Parameters
@@ -63,26 +74,34 @@ class QueryKFold(GroupKFold):
         y
             Not used; labels of clicks or preferences may have the query ids.
         groups : array-like, shape (n_documents,), optional
-            Query ids; may be left out if `X` is a DataFrame with a column or an index level named "qid".
+            Query ids; may be left out if `X` is a DataFrame with a column or an index level named
+            "qid".
         """
         _, qid = find_qid(X, groups, y, name="groups")
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
         check_lengths(X=_num_samples(X), qid=queries.n_documents)
         if queries.n_queries < self.n_splits:
-            raise ValueError(f"{self.n_splits} folds need at least {self.n_splits} queries; got {queries.n_queries}")
+            raise ValueError(
+                f"{self.n_splits} folds need at least {self.n_splits} queries; got "
+                f"{queries.n_queries}"
+            )
         as_random_state(self.random_state)
-        yield from super().split(X, y, queries.ungroup(queries.repeat(positions_by_id(queries.ids))))
+        yield from super().split(
+            X, y, queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
+        )
 
 
 def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> tuple[Ints, Ints]:
-    """Divide the rows at random into rows to keep and rows to hold out, such that each query is in one of the parts.
+    """Divide the rows at random into rows to keep and rows to hold out, such that each query is in
+    one of the parts.
 
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
         Query id of each row.
     fraction : float in (0, 1)
-        Share of the queries to hold out. Their number is rounded, and each part has at least one query.
+        Share of the queries to hold out. Their number is rounded, and each part has at least one
+        query.
     random_state : int, RandomState or None
         Seed of the choice.
 
@@ -110,7 +129,9 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
 
 
 class Folds(list[tuple[Ints, Ints]]):
-    """Folds of whole queries: pairs of row numbers, to train and to test on. They are not printed."""
+    """Folds of whole queries: pairs of row numbers, to train and to test on. They are not
+    printed.
+    """
 
     def __repr__(self) -> str:
         return f"<{len(self)} folds of queries>"
@@ -127,23 +148,28 @@ def make_folds(X: Any, y: Any, queries: Queries, cv: Any) -> Folds:
     if is_count(cv) and cv >= 2:
         cv = QueryKFold(int(cv))
     rows = np.arange(queries.n_documents)
-    folds = Folds((rows[train], rows[test]) for train, test in check_cv(cv).split(X, y, queries.qid))
+    folds = Folds(
+        (rows[train], rows[test]) for train, test in check_cv(cv).split(X, y, queries.qid)
+    )
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
     for train, test in folds:
         shared = np.intersect1d(number[train], number[test])
         if len(shared):
             raise ValueError(
-                f"cv has a fold with rows of query {str(queries.ids[shared[0]])!r} (and {len(shared) - 1} others) on "
+                f"cv has a fold with rows of query {str(queries.ids[shared[0]])!r} (and "
+                f"{len(shared) - 1} others) on "
                 "both sides, to train and to test on: use QueryKFold or another splitter by groups"
             )
     return folds
 
 
-def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test_labels: Any = None) -> list[Fold]:
+def query_folds(
+    data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test_labels: Any = None
+) -> list[Fold]:
     """Make folds of a data set for training, validation and test, none of which cuts a query.
 
-    The queries are divided at random into `n_splits` parts of equal numbers of queries. Each fold has one part to test
-    on, the next part to validate on, and the other parts to train on.
+    The queries are divided at random into `n_splits` parts of equal numbers of queries. Each fold
+    has one part to test on, the next part to validate on, and the other parts to train on.
 
     Parameters
     ----------
@@ -153,8 +179,9 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
     random_state : int, RandomState or None, default 0
         Seed of the division.
     test_labels : array-like, shape (n_documents,), optional
-        Labels of all rows for the parts to test on, in place of ``data.y``. With ClickLabels as ``data.y`` and the true
-        labels here, rankers learn from clicks and stop early by them, and are judged by the true labels.
+        Labels of all rows for the parts to test on, in place of ``data.y``. With ClickLabels as
+        ``data.y`` and the true labels here, rankers learn from clicks and stop early by them, and
+        are judged by the true labels.
 
     Returns
     -------
@@ -163,8 +190,8 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
     Raises
     ------
     ValueError
-        If `n_splits` is below 3 or above the number of queries, if `test_labels` has another number of rows, and if
-        clicks have no impression in a part of a fold.
+        If `n_splits` is below 3 or above the number of queries, if `test_labels` has another number
+        of rows, and if clicks have no impression in a part of a fold.
 
     Examples
     --------
@@ -185,7 +212,11 @@ def query_folds(data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test
         validation = tests[(i + 1) % n_splits]
         train = np.setdiff1d(np.arange(len(data.qid)), np.concatenate([test, validation]))
         sets = []
-        for use, source, rows in (("train", data, train), ("validate", data, validation), ("test", tested, test)):
+        for use, source, rows in (
+            ("train", data, train),
+            ("validate", data, validation),
+            ("test", tested, test),
+        ):
             # Clicks may have no impression of any of the rows.
             with named_part(f"Fold{i + 1}, the part to {use} on"):
                 sets.append(source.take(rows))

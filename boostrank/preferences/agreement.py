@@ -20,29 +20,32 @@ from boostrank.queries.rankings import RankedBlock
 class Agreement(QueryMeasure):
     """Mean over queries of the agreement of rankings with preferences.
 
-    `y_true` is a PreferenceGraph with preferences between rows, which has its own query ids, so that `qid` may be left
-    out. Or it is relevance labels: then each pair of documents of a query with different labels is an edge of weight 1
-    (:meth:`boostrank.PreferenceGraph.from_grades`), and for binary labels agreement is the AUC.
+    `y_true` is a PreferenceGraph with preferences between rows, which has its own query ids, so
+    that `qid` may be left out. Or it is relevance labels: then each pair of documents of a query
+    with different labels is an edge of weight 1 (:meth:`boostrank.PreferenceGraph.from_grades`),
+    and for binary labels agreement is the AUC.
 
     The agreement of a query is
 
         1 - sum_{j -> k} w_jk 1[rank(j) > rank(k)] / sum_{j -> k} w_jk,
 
-    where an edge ``j -> k`` of weight ``w_jk`` means that document j is preferred to k. It is one minus the share
-    of the weight of edges that the ranking reverses, and for random rankings 0.5 on average. The numerator is
-    :meth:`boostrank.PreferenceGraph.disagreement`.
+    where an edge ``j -> k`` of weight ``w_jk`` means that document j is preferred to k. It is one
+    minus the share of the weight of edges that the ranking reverses, and for random rankings 0.5 on
+    average. The numerator is :meth:`boostrank.PreferenceGraph.disagreement`.
 
     Parameters
     ----------
     ties : {"average", "stable", "best", "worst"}, default "average"
-        How much of an edge between tied documents is reversed: one half ("average"); all of it if the preferred
-        document is in the later row, otherwise nothing ("stable"); nothing ("best"); or all of it ("worst").
+        How much of an edge between tied documents is reversed: one half ("average"); all of it if
+        the preferred document is in the later row, otherwise nothing ("stable"); nothing ("best");
+        or all of it ("worst").
     empty : {"zero", "one", "skip", "raise"}, default "skip"
         Agreement of a query without edges: 0, 1, left out of the mean, or an error.
 
     References
     ----------
-    Duchi, Mackey and Jordan, "On the consistency of ranking algorithms", ICML 2010, for the disagreement.
+    Duchi, Mackey and Jordan, "On the consistency of ranking algorithms", ICML 2010, for the
+    disagreement.
 
     Examples
     --------
@@ -74,7 +77,8 @@ class Agreement(QueryMeasure):
                     return 1.0 - graph.disagreement(scores, ties=self.ties) / weight
 
             return Prepared(weight == 0, of_graph)
-        # The graph of all pairs of labels may not fit into memory. Its edges are counted by sorting.
+        # The graph of all pairs of labels may not fit into memory. Its edges are counted by
+        # sorting.
         codes, same_label = label_codes(values, queries)
         pairs = queries.sizes * (queries.sizes - 1) / 2.0 - same_label
 
@@ -83,7 +87,9 @@ class Agreement(QueryMeasure):
 
         return PreparedRanks(pairs == 0, queries.sizes, per_block, self.ties == "stable")
 
-    def _grouped(self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None) -> tuple[Any, Floats, Queries]:
+    def _grouped(
+        self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None
+    ) -> tuple[Any, Floats, Queries]:
         if isinstance(y_true, PreferenceGraph):
             if qid is not None:
                 y_true.check_qid(qid)

@@ -1,8 +1,10 @@
-"""Losses of the edges of preference graphs: ``sum_{j -> k} w_jk phi(s_j - s_k)`` with a convex ``phi``.
+"""Losses of the edges of preference graphs: ``sum_{j -> k} w_jk phi(s_j - s_k)`` with a convex
+``phi``.
 
-They replace the disagreement ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``. None of them is consistent with it, and no
-convex loss that can be computed in polynomial time is, unless P = NP: see the page "Losses of preferences" of the guide
-(examples/guide/theory/preferences.md). If the preferences come from relevance, use a loss that is consistent with NDCG.
+They replace the disagreement ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``. None of them is consistent
+with it, and no convex loss that can be computed in polynomial time is, unless P = NP: see the page
+"Losses of preferences" of the guide (examples/guide/theory/preferences.md). If the preferences come
+from relevance, use a loss that is consistent with NDCG.
 """
 
 from __future__ import annotations
@@ -24,24 +26,27 @@ from boostrank.surrogates.convex_functions import get_margin
 from boostrank.training.losses import BindableLoss
 from boostrank.training.objective import BoundLoss, Float32s, unit_scale
 
-# Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are short enough that
-# the temporary arrays of a block stay in the second-level cache.
+# Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are
+# short enough that the temporary arrays of a block stay in the second-level cache.
 BLOCK_EDGES = 16_384
 
 
 @dataclass(frozen=True)
 class EdgeLoss(BindableLoss):
-    """The sum of ``w_jk phi(s_j - s_k)`` over the edges ``j -> k`` of a preference graph, with weights ``w_jk``.
+    """The sum of ``w_jk phi(s_j - s_k)`` over the edges ``j -> k`` of a preference graph, with
+    weights ``w_jk``.
 
-    With ``d = s_j - s_k``, an edge adds ``w_jk phi'(d)`` to the gradient at ``j`` and subtracts it at ``k``. The
-    Hessian of the edge is ``w_jk phi''(d)`` times ``[[1, -1], [-1, 1]]``, whose eigenvalues are 0 and 2. Therefore the
-    diagonal matrix with ``2 w_jk phi''(d)`` at both documents is a majorant.
+    With ``d = s_j - s_k``, an edge adds ``w_jk phi'(d)`` to the gradient at ``j`` and subtracts it
+    at ``k``. The Hessian of the edge is ``w_jk phi''(d)`` times ``[[1, -1], [-1, 1]]``, whose
+    eigenvalues are 0 and 2. Therefore the diagonal matrix with ``2 w_jk phi''(d)`` at both
+    documents is a majorant.
 
     Parameters
     ----------
     margin : {"logistic", "exponential", "hinge", "squared-hinge", "squared"}, default "logistic"
-        The name of ``phi(d)``: ``log(1 + exp(-d))`` as in RankNet, ``exp(-d)`` as in RankBoost, ``max(0, 1 - d)`` as in
-        ranking SVM, ``max(0, 1 - d)^2 / 2`` or ``(1 - d)^2 / 2``. The hinge has the Hessian of the squared hinge.
+        The name of ``phi(d)``: ``log(1 + exp(-d))`` as in RankNet, ``exp(-d)`` as in RankBoost,
+        ``max(0, 1 - d)`` as in ranking SVM, ``max(0, 1 - d)^2 / 2`` or ``(1 - d)^2 / 2``. The hinge
+        has the Hessian of the squared hinge.
 
     Raises
     ------
@@ -50,9 +55,9 @@ class EdgeLoss(BindableLoss):
 
     References
     ----------
-    Burges et al., "Learning to rank using gradient descent", ICML 2005. Freund et al., "An efficient boosting
-    algorithm for combining preferences", JMLR 2003. Joachims, "Optimizing search engines using clickthrough data",
-    KDD 2002.
+    Burges et al., "Learning to rank using gradient descent", ICML 2005. Freund et al., "An
+    efficient boosting algorithm for combining preferences", JMLR 2003. Joachims, "Optimizing search
+    engines using clickthrough data", KDD 2002.
 
     Examples
     --------
@@ -71,18 +76,31 @@ class EdgeLoss(BindableLoss):
         get_margin(self.margin)
 
     def bind(
-        self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
+        self,
+        labels: Labels,
+        queries: Queries,
+        dcg: DCG,
+        normalize: Normalize,
+        weights: Floats | None,
     ) -> BoundLoss:
-        """Bind the loss to preferences; relevance has an edge for each pair of documents with different labels."""
+        """Bind the loss to preferences; relevance has an edge for each pair of documents with
+        different labels.
+        """
         if normalize != CONSISTENT_NORMALIZATION:
-            raise ValueError(f"normalize={normalize!r} has no meaning for a loss of preferences, {self!r}")
+            raise ValueError(
+                f"normalize={normalize!r} has no meaning for a loss of preferences, {self!r}"
+            )
         if isinstance(labels, PreferenceGraph):
             return EdgeObjective(self, labels, weights)
         relevance = labels.require_relevance("a loss of preferences")
-        return EdgeObjective(self, PreferenceGraph.from_grades(relevance, queries.repeat(queries.ids)), weights)
+        return EdgeObjective(
+            self, PreferenceGraph.from_grades(relevance, queries.repeat(queries.ids)), weights
+        )
 
     def loss(self, scores: Floats, graph: PreferenceGraph) -> Floats:
-        """Loss of each query, shape (n_queries,), for a grouped graph and grouped scores, shape (n_documents,)."""
+        """Loss of each query, shape (n_queries,), for a grouped graph and grouped scores, shape
+        (n_documents,).
+        """
         margins = scores[graph.winner] - scores[graph.loser]
         return graph.sum(get_margin(self.margin).value(margins) * graph.weights)
 
@@ -96,14 +114,15 @@ class EdgeObjective(BoundLoss):
     graph : PreferenceGraph
         Grouped, with at least one edge of positive weight.
     weights : ndarray, shape (n_documents,), optional
-        Grouped and equal within a query. The weights of the edges of a query are multiplied with that of the query. All
-        weights of queries, or of edges, times a constant give the same gradient and Hessian.
+        Grouped and equal within a query. The weights of the edges of a query are multiplied with
+        that of the query. All weights of queries, or of edges, times a constant give the same
+        gradient and Hessian.
 
     Attributes
     ----------
     scale : float
-        Gradient and Hessian are multiplied with it. It makes the mean Hessian over the documents that have an edge 1
-        where boosting starts.
+        Gradient and Hessian are multiplied with it. It makes the mean Hessian over the documents
+        that have an edge 1 where boosting starts.
 
     Raises
     ------
@@ -122,13 +141,17 @@ class EdgeObjective(BoundLoss):
     #: A shift of the scores of a query does not change a loss of edges.
     offset = 0.0
 
-    def __init__(self, loss: EdgeLoss, graph: PreferenceGraph, weights: Floats | None = None) -> None:
+    def __init__(
+        self, loss: EdgeLoss, graph: PreferenceGraph, weights: Floats | None = None
+    ) -> None:
         self.surrogate, self.queries = loss, graph.queries
         self.graph = graph.grouped
         if weights is not None:
             self.use_weights(weights)
         if not self.graph.weights.any():
-            raise ValueError("the preferences have no edge of positive weight: there is nothing to learn")
+            raise ValueError(
+                "the preferences have no edge of positive weight: there is nothing to learn"
+            )
         hessian = self._sums(np.zeros(self.queries.n_documents))[1]
         self.scale = unit_scale(self.n_weighted(hessian), float(hessian.sum()))
 
@@ -140,29 +163,47 @@ class EdgeObjective(BoundLoss):
     def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
         documents = slice(0, self.queries.n_documents)
         self.check_finite(scores, scores, documents)
-        self._store(documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale, scores, results)
+        self._store(
+            documents, self._sums(np.asarray(scores, dtype=np.float64)), self.scale, scores, results
+        )
 
     def n_weighted(self, hessian: NDArray[Any]) -> int:
-        """Number of documents that have an edge of positive weight: those with a positive Hessian."""
+        """Number of documents that have an edge of positive weight: those with a positive
+        Hessian.
+        """
         return int(np.count_nonzero(hessian))
 
     def _sums(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Gradient and majorant of the Hessian: sums over the edges of each document, before they are scaled."""
-        graph, weight, derivatives = self.graph, self.graph.weight, get_margin(self.surrogate.margin).slope_curvature
+        """Gradient and majorant of the Hessian: sums over the edges of each document, before they
+        are scaled.
+        """
+        graph, weight, derivatives = (
+            self.graph,
+            self.graph.weight,
+            get_margin(self.surrogate.margin).slope_curvature,
+        )
         gradient, hessian = np.zeros_like(scores), np.zeros_like(scores)
-        blocks = [slice(first, first + BLOCK_EDGES) for first in range(0, graph.n_edges, BLOCK_EDGES)]
+        blocks = [
+            slice(first, first + BLOCK_EDGES) for first in range(0, graph.n_edges, BLOCK_EDGES)
+        ]
         sums: list[Any] = [None] * len(blocks)
 
         def compute(number: int) -> None:
             edges = blocks[number]
             winner, loser = graph.winner[edges], graph.loser[edges]
             weights = 1.0 if weight is None else weight[edges]
-            slope, curvature = (values * weights for values in derivatives(scores[winner] - scores[loser]))
+            slope, curvature = (
+                values * weights for values in derivatives(scores[winner] - scores[loser])
+            )
             # Edges are sorted by winner, so that those of a block are in few queries.
             first = min(winner[0], loser.min())
             ends = np.stack([winner, loser], axis=1).ravel() - first
             slopes = np.bincount(ends, np.stack([slope, -slope], axis=1).ravel())
-            sums[number] = slice(first, first + len(slopes)), slopes, np.bincount(ends, np.repeat(curvature, 2))
+            sums[number] = (
+                slice(first, first + len(slopes)),
+                slopes,
+                np.bincount(ends, np.repeat(curvature, 2)),
+            )
 
         for_each(compute, range(len(blocks)))
         # Two blocks may have edges of the same documents.

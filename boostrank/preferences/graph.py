@@ -1,4 +1,6 @@
-"""Preference graphs: weighted edges from a document to another one of the same query that it is preferred to."""
+"""Preference graphs: weighted edges from a document to another one of the same query that it is
+preferred to.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,22 @@ EDGE_LOSS_MARGINS = {f"edge-{margin}": margin for margin in MARGINS}
 
 
 class PreferenceGraph(RowsOfQueries, Labels):
-    """Preferences between documents: directed, weighted edges from a winner to a loser of the same query.
+    """Preferences between documents: directed, weighted edges from a winner to a loser of the same
+    query.
 
-    One graph contains the preferences of all rows of a data set, and is used in place of the labels `y`. Indexing it by
-    rows, as cross-validation does, keeps the edges between these rows. Choices between two documents give single edges.
-    Relevance is a special case, see :meth:`from_grades`. Memory is proportional to the number of edges.
+    One graph contains the preferences of all rows of a data set, and is used in place of the labels
+    `y`. Indexing it by rows, as cross-validation does, keeps the edges between these rows. Choices
+    between two documents give single edges. Relevance is a special case, see :meth:`from_grades`.
+    Memory is proportional to the number of edges.
 
     Parameters
     ----------
     qid : array-like, shape (n_documents,)
         Query id of each row, as in :meth:`boostrank.Queries.from_qid`.
     winner, loser : array-like of int, shape (n_edges,)
-        Row numbers. The weights of edges with the same winner and loser add up. Edges may contradict each other: the
-        documents of a cycle are in one strong component (``scipy.sparse.csgraph.connected_components``).
+        Row numbers. The weights of edges with the same winner and loser add up. Edges may
+        contradict each other: the documents of a cycle are in one strong component
+        (``scipy.sparse.csgraph.connected_components``).
     weight : array-like, shape (n_edges,), optional
         Importance of each edge, finite and not negative. By default every weight is 1.
 
@@ -48,8 +53,8 @@ class PreferenceGraph(RowsOfQueries, Labels):
     Raises
     ------
     ValueError
-        If an edge is between documents of different queries, from a document to itself, or to a row that does not
-        exist, or if a weight is negative or not finite. The message names the edge.
+        If an edge is between documents of different queries, from a document to itself, or to a row
+        that does not exist, or if a weight is negative or not finite. The message names the edge.
 
     Examples
     --------
@@ -69,14 +74,21 @@ class PreferenceGraph(RowsOfQueries, Labels):
     default_measure: ClassVar[str] = "agreement"
     losses: ClassVar[str] = f"one of {', '.join(EDGE_LOSS_MARGINS)}"
 
-    def __init__(self, qid: ArrayLike, winner: ArrayLike, loser: ArrayLike, weight: ArrayLike | None = None) -> None:
+    def __init__(
+        self, qid: ArrayLike, winner: ArrayLike, loser: ArrayLike, weight: ArrayLike | None = None
+    ) -> None:
         self.queries = Queries.from_qid(qid)
         self.winner = _rows(winner, self.n_documents, "winner")
         self.loser = _rows(loser, self.n_documents, "loser")
         check_lengths(winner=len(self.winner), loser=len(self.loser))
-        self.weight = weights = None if weight is None else finite_numbers(weight, "weight", winner=self.n_edges)
+        self.weight = weights = (
+            None if weight is None else finite_numbers(weight, "weight", winner=self.n_edges)
+        )
         if weights is not None:
-            refuse_first(weights < 0, lambda i: f"weight[{i}] is {weights[i]}: weights of edges must not be negative")
+            refuse_first(
+                weights < 0,
+                lambda i: f"weight[{i}] is {weights[i]}: weights of edges must not be negative",
+            )
         query = self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))
         refuse_first(
             query[self.winner] != query[self.loser],
@@ -85,11 +97,14 @@ class PreferenceGraph(RowsOfQueries, Labels):
                 f"{str(self.qid[self.loser[i]])!r}: documents are compared within a query"
             ),
         )
-        refuse_first(self.winner == self.loser, lambda i: f"{self._name_of(i)}, prefers a document to itself")
+        refuse_first(
+            self.winner == self.loser, lambda i: f"{self._name_of(i)}, prefers a document to itself"
+        )
 
     @classmethod
     def from_grades(cls, y: ArrayLike, qid: ArrayLike) -> PreferenceGraph:
-        """Make a graph from relevance, with an edge from each document to each one of its query with a lower label.
+        """Make a graph from relevance, with an edge from each document to each one of its query
+        with a lower label.
 
         Every edge has the weight 1, as in RankNet.
 
@@ -118,7 +133,8 @@ class PreferenceGraph(RowsOfQueries, Labels):
         check_lengths(qid=queries.n_documents, y=len(labels))
         by_level = queries.sort(queries.group(labels))
         equal = queries.runs(queries.group(labels)[by_level])
-        # When rows are sorted by level, a row wins against the rows from the end of its level to the end of its query.
+        # When rows are sorted by level, a row wins against the rows from the end of its level to
+        # the end of its query.
         next_level = equal.repeat(equal.ends)
         counts = queries.repeat(queries.ends) - next_level
         rows = queries.group(np.arange(len(labels)))[by_level]
@@ -139,7 +155,9 @@ class PreferenceGraph(RowsOfQueries, Labels):
         return f"PreferenceGraph(n_documents={len(self)}, n_queries={n_queries}, n_edges={self.n_edges})"
 
     def __getitem__(self, rows: Any) -> PreferenceGraph:
-        """The graph of some rows: a slice, a mask, or row numbers without repetition, in the sequence given."""
+        """The graph of some rows: a slice, a mask, or row numbers without repetition, in the
+        sequence given.
+        """
         kept, new_row = self._numbers_of(rows)
         winner, loser = new_row[self.winner], new_row[self.loser]
         return self._select(self.qid[kept], winner, loser, (winner >= 0) & (loser >= 0))
@@ -164,13 +182,20 @@ class PreferenceGraph(RowsOfQueries, Labels):
         """The graph of the rows grouped by :meth:`Queries.group`, with edges sorted by winner."""
         if self.queries.permutation is None and (self.winner[1:] >= self.winner[:-1]).all():
             return self
-        position = np.argsort(self.queries.group(np.arange(self.n_documents))).astype(self.winner.dtype)
+        position = np.argsort(self.queries.group(np.arange(self.n_documents))).astype(
+            self.winner.dtype
+        )
         winner, loser = position[self.winner], position[self.loser]
-        return self._select(self.queries.group(self.qid), winner, loser, np.argsort(winner, kind="stable"))
+        return self._select(
+            self.queries.group(self.qid), winner, loser, np.argsort(winner, kind="stable")
+        )
 
     def sum(self, per_edge: Floats) -> Floats:
         """In a grouped graph, the sum over the edges of each query, shape (n_queries,)."""
-        result, ends = np.zeros(self.queries.n_queries), np.searchsorted(self.winner, self.queries.indptr)
+        result, ends = (
+            np.zeros(self.queries.n_queries),
+            np.searchsorted(self.winner, self.queries.indptr),
+        )
         has_edges = np.diff(ends) > 0
         if has_edges.any():
             result[has_edges] = np.add.reduceat(per_edge, ends[:-1][has_edges])
@@ -181,7 +206,8 @@ class PreferenceGraph(RowsOfQueries, Labels):
         return self.grouped.sum(self.grouped.weights)
 
     def disagreement(self, scores: ArrayLike, ties: Ties = "average") -> Floats:
-        """Sum of the weights of the edges that a ranking by `scores` reverses, for each query, shape (n_queries,).
+        """Sum of the weights of the edges that a ranking by `scores` reverses, for each query,
+        shape (n_queries,).
 
         That is ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``.
 
@@ -190,8 +216,9 @@ class PreferenceGraph(RowsOfQueries, Labels):
         scores : array-like, shape (n_documents,)
             Finite numbers.
         ties : {"average", "stable", "best", "worst"}, default "average"
-            How much of the weight of an edge between documents of equal score counts. "average" counts half of it,
-            "stable" all of it if the winner has the larger row number, "best" nothing, and "worst" all of it.
+            How much of the weight of an edge between documents of equal score counts. "average"
+            counts half of it, "stable" all of it if the winner has the larger row number, "best"
+            nothing, and "worst" all of it.
 
         Raises
         ------
@@ -215,7 +242,12 @@ class PreferenceGraph(RowsOfQueries, Labels):
     def _with(self, qid: NDArray[Any], winner: Any, loser: Any, weight: Any) -> PreferenceGraph:
         """Make a graph from edges that are known to be valid."""
         graph = PreferenceGraph.__new__(PreferenceGraph)
-        graph.queries, graph.winner, graph.loser, graph.weight = Queries.from_qid(qid), winner, loser, weight
+        graph.queries, graph.winner, graph.loser, graph.weight = (
+            Queries.from_qid(qid),
+            winner,
+            loser,
+            weight,
+        )
         return graph
 
     def _select(self, qid: NDArray[Any], winner: Any, loser: Any, edges: Any) -> PreferenceGraph:
@@ -234,13 +266,13 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
     Parameters
     ----------
     pairs : DataFrame or mapping of columns
-        Columns "winner" and "loser"; also "weight" if edges differ in importance, and "qid" if ids of documents are
-        unique only within a query.
+        Columns "winner" and "loser"; also "weight" if edges differ in importance, and "qid" if ids
+        of documents are unique only within a query.
     qid : array-like, shape (n_documents,)
         Query id of each row of the features.
     documents : array-like, shape (n_documents,), optional
-        Id of the document of each row of the features; "winner" and "loser" contain these ids. Without it, "winner" and
-        "loser" contain row numbers.
+        Id of the document of each row of the features; "winner" and "loser" contain these ids.
+        Without it, "winner" and "loser" contain row numbers.
 
     Returns
     -------
@@ -249,8 +281,8 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
     Raises
     ------
     ValueError
-        If a column is missing, if no row or several rows have the id of a document, or if :class:`PreferenceGraph`
-        refuses an edge.
+        If a column is missing, if no row or several rows have the id of a document, or if
+        :class:`PreferenceGraph` refuses an edge.
 
     Examples
     --------
@@ -260,7 +292,8 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
     >>> graph.winner.tolist(), graph.loser.tolist()
     ([1, 0], [0, 2])
 
-    A judgment that two documents are equal is two pairs, one in each direction, of half of the weight:
+    A judgment that two documents are equal is two pairs, one in each direction, of half of the
+    weight:
 
     >>> equal = {"winner": [0, 1], "loser": [1, 0], "weight": [0.5, 0.5]}
     >>> br.preferences.from_pairs(equal, qid=[1, 1]).disagreement([2.0, 1.0])
@@ -272,7 +305,9 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
         return PreferenceGraph(qid, frame["winner"].to_numpy(), frame["loser"].to_numpy(), weight)
     check_lengths(qid=len(as_array(qid, "qid")), documents=len(as_array(documents, "documents")))
     query = {"query": (qid, frame["qid"])} if "qid" in frame else {}
-    winner, loser = (rows_with_ids(**query, document=(documents, frame[name])) for name in ("winner", "loser"))
+    winner, loser = (
+        rows_with_ids(**query, document=(documents, frame[name])) for name in ("winner", "loser")
+    )
     return PreferenceGraph(qid, winner, loser, weight)
 
 
@@ -282,12 +317,14 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
         array = array.astype(np.int64).reshape(-1)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} must be a one-dimensional array of row numbers; got shape {array.shape}, dtype {array.dtype}: "
+            f"{name} must be a one-dimensional array of row numbers; got shape {array.shape}, "
+            f"dtype {array.dtype}: "
             "for ids of documents use boostrank.preferences.from_pairs with documents="
         )
     last = n_documents - 1
     refuse_first(
-        (array < 0) | (array > last), lambda i: f"{name}[{i}] is {array[i]}, but rows are numbered from 0 to {last}"
+        (array < 0) | (array > last),
+        lambda i: f"{name}[{i}] is {array[i]}, but rows are numbered from 0 to {last}",
     )
     # With 32 bits, a pass over the edges reads half of the memory.
     return array.astype(np.int32 if n_documents <= np.iinfo(np.int32).max else np.int64)

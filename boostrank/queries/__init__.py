@@ -1,1 +1,3 @@
-"""The computations that everything else uses: segments, queries, rankings, gains and discounts, targets and weights."""
+"""The computations that everything else uses: segments, queries, rankings, gains and discounts,
+targets and weights.
+"""

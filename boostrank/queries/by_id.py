@@ -20,8 +20,12 @@ _N_SHOWN = 3
 
 
 def is_by_id(values: Any) -> bool:
-    """Whether this is a mapping, or a DataFrame of pandas or polars, which have the query ids beside the values."""
-    return isinstance(values, Mapping) or (hasattr(type(values), "columns") and np.ndim(values) == 2)
+    """Whether this is a mapping, or a DataFrame of pandas or polars, which have the query ids
+    beside the values.
+    """
+    return isinstance(values, Mapping) or (
+        hasattr(type(values), "columns") and np.ndim(values) == 2
+    )
 
 
 def by_id(values: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
@@ -30,9 +34,9 @@ def by_id(values: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
     Parameters
     ----------
     values : Mapping, Series or DataFrame
-        Value by query id; a Series of pandas with the query ids as index; or a DataFrame of pandas or polars with two
-        columns, the query ids in one called "query_id", "query", "qid" or "q_id". A query may occur several times with
-        the same value.
+        Value by query id; a Series of pandas with the query ids as index; or a DataFrame of pandas
+        or polars with two columns, the query ids in one called "query_id", "query", "qid" or
+        "q_id". A query may occur several times with the same value.
     name : str
         Name of the argument, for error messages.
     ids_are_text : bool, default False
@@ -55,13 +59,20 @@ def by_id(values: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
         raise ValueError(f"{name} is empty: it has no queries")
     missing = series.isna().to_numpy()
     if missing.any():
-        raise ValueError(f"{name} must have a value for each query; that of {shown(series.index[missing])} is missing")
+        raise ValueError(
+            f"{name} must have a value for each query; that of {shown(series.index[missing])} is "
+            f"missing"
+        )
     if ids_are_text:
-        series = series.set_axis([str(query) if is_count(query) else query for query in series.index])
+        series = series.set_axis(
+            [str(query) if is_count(query) else query for query in series.index]
+        )
     table = pd.DataFrame({"id": series.index, "value": series.to_numpy()}).drop_duplicates()
     repeated = table.duplicated("id").to_numpy()
     if repeated.any():
-        raise ValueError(f"{name} has different values for the query {shown(table['id'][repeated][:1])}")
+        raise ValueError(
+            f"{name} has different values for the query {shown(table['id'][repeated][:1])}"
+        )
     # A categorical Series has the sequence of its categories, which an array does not have.
     return series[~series.index.duplicated()]
 
@@ -82,13 +93,18 @@ def align(series: pd.Series, ids: NDArray[Any], name: str) -> pd.Series:
     ValueError
         If a query has no value.
     """
-    wanted = id_index(ids) if series.index.dtype != object else pd.Index(ids, dtype=object, tupleize_cols=False)
+    wanted = (
+        id_index(ids)
+        if series.index.dtype != object
+        else pd.Index(ids, dtype=object, tupleize_cols=False)
+    )
     rows = series.index.get_indexer(wanted)
     if (rows < 0).any():
         missing = ids[rows < 0]
         raise ValueError(
-            f"{name} must have a value for each query; it has none for {shown(missing)} ({len(missing)} of {len(ids)} "
-            f"queries). Its query ids are such as {shown(series.index[:_N_SHOWN])}"
+            f"{name} must have a value for each query; it has none for {shown(missing)} "
+            f"({len(missing)} of {len(ids)} queries). Its query ids are such as "
+            f"{shown(series.index[:_N_SHOWN])}"
         )
     return series.iloc[rows]
 
@@ -98,8 +114,8 @@ def refuse_unknown(series: pd.Series, ids: NDArray[Any], name: str) -> None:
     unknown = series.index[~series.index.isin(ids)]
     if len(unknown):
         raise ValueError(
-            f"{name} must have only queries that the data have; it also has {shown(unknown)} ({len(unknown)} of "
-            f"{len(series)}). Correct these ids, or leave them out"
+            f"{name} must have only queries that the data have; it also has {shown(unknown)} "
+            f"({len(unknown)} of {len(series)}). Correct these ids, or leave them out"
         )
 
 
@@ -114,26 +130,31 @@ def _series(values: Any, name: str) -> pd.Series:
         id_columns = [column for column in table.columns if column in ID_COLUMNS]
         if len(id_columns) != 1 or len(table.columns) != 2:
             raise ValueError(
-                f"{name} must have two columns, one with query ids, called {', '.join(ID_COLUMNS[:-1])} or "
-                f"{ID_COLUMNS[-1]}, and one with values; its columns are {', '.join(map(str, table.columns))}"
+                f"{name} must have two columns, one with query ids, called "
+                f"{', '.join(ID_COLUMNS[:-1])} or {ID_COLUMNS[-1]}, and one with values; its "
+                f"columns are {', '.join(map(str, table.columns))}"
             )
         return table.set_index(id_columns[0]).iloc[:, 0]
     if isinstance(values, pd.Series):
         return values
     raise TypeError(
-        f"{name} must be a dict, a Series or a DataFrame by query id; got {type(values).__name__}. For an array, pass "
+        f"{name} must be a dict, a Series or a DataFrame by query id; got {type(values).__name__}. "
+        f"For an array, pass "
         "dict(zip(query_ids, values))"
     )
 
 
 def shown(ids: Any) -> str:
     """The first ids, as text for a message."""
-    text = ", ".join(repr(name.item() if isinstance(name, np.generic) else name) for name in list(ids)[:_N_SHOWN])
+    text = ", ".join(
+        repr(name.item() if isinstance(name, np.generic) else name) for name in list(ids)[:_N_SHOWN]
+    )
     return text + (", ..." if len(ids) > _N_SHOWN else "")
 
 
 def as_frame(table: Any, name: str, *columns: str) -> Any:
-    """Convert a table to a DataFrame of pandas that has some columns; named levels of its index are columns too.
+    """Convert a table to a DataFrame of pandas that has some columns; named levels of its index are
+    columns too.
 
     Raises
     ------
@@ -157,7 +178,9 @@ def as_frame(table: Any, name: str, *columns: str) -> Any:
     frame = (frame.reset_index(levels) if levels else frame).reset_index(drop=True)
     for column in columns:
         if column not in frame:
-            raise ValueError(f"{name} has no column {column!r}; its columns are {list(frame.columns)}")
+            raise ValueError(
+                f"{name} has no column {column!r}; its columns are {list(frame.columns)}"
+            )
     return frame
 
 
@@ -180,10 +203,15 @@ def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
     [2, 1]
     """
     check_lengths(**{kind: len(of_rows) for kind, (of_rows, _) in ids.items()})
-    rows, lines = (pd.MultiIndex.from_arrays([as_array(pair[i], kind) for kind, pair in ids.items()]) for i in (0, 1))
+    rows, lines = (
+        pd.MultiIndex.from_arrays([as_array(pair[i], kind) for kind, pair in ids.items()])
+        for i in (0, 1)
+    )
 
     def names(index: pd.MultiIndex, i: int) -> str:
-        return " and ".join(f"the {kind} {str(name)!r}" for kind, name in zip(ids, index[i], strict=True))
+        return " and ".join(
+            f"the {kind} {str(name)!r}" for kind, name in zip(ids, index[i], strict=True)
+        )
 
     advice = "" if "query" in ids else ": add a column qid with the query of each line"
     refuse_first(rows.duplicated(), lambda i: f"several rows of X have {names(rows, i)}{advice}")
@@ -193,7 +221,7 @@ def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
         line = int(np.argmin(row_of_line))
         types = "".join(other_type(*pair) for pair in zip(lines[line], rows[0], strict=True))
         raise ValueError(
-            f"no row of X has {names(lines, line)} of line {line} of the table{types}; this holds for "
-            f"{n_absent} of {len(lines)} lines"
+            f"no row of X has {names(lines, line)} of line {line} of the table{types}; this holds "
+            f"for {n_absent} of {len(lines)} lines"
         )
     return row_of_line

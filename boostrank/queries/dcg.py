@@ -1,17 +1,20 @@
-"""Gain, discount, cutoff, ideal DCG, normalized gains and targets: the definition of NDCG for metrics and surrogates.
+"""Gain, discount, cutoff, ideal DCG, normalized gains and targets: the definition of NDCG for
+metrics and surrogates.
 
 With gain ``G``, discount ``d`` and the ideal DCG ``Z`` of the labels ``y``,
 
     NDCG(s) = sum_i u_i d(rank_i(s)),      u_i = G(y_i) / Z(y),
 
-where the *normalized gains* ``u`` do not depend on the scores ``s``. With a cutoff ``k``, the discount is 0 for ranks
-greater than ``k``, and ``Z`` is replaced by ``Z_k``, the ideal DCG@k. Metrics and surrogates are defined by ``u``.
+where the *normalized gains* ``u`` do not depend on the scores ``s``. With a cutoff ``k``, the
+discount is 0 for ranks greater than ``k``, and ``Z`` is replaced by ``Z_k``, the ideal DCG@k.
+Metrics and surrogates are defined by ``u``.
 
-A loss is a pair of a surrogate and a kind of target, and NDCG consistency is a property of the pair. The minimizer of a
-consistent surrogate sorts documents like their expected targets. By Lemma 4 and Corollary 5 of Ravikumar, Tewari and
-Yang (AISTATS 2011), scores have the largest expected NDCG if they sort documents like the expected normalized gains
-``E[G / Z]``. These are the targets of the normalization ``"dcg"``. The other normalizations give the original losses,
-which the paper shows to be inconsistent.
+A loss is a pair of a surrogate and a kind of target, and NDCG consistency is a property of the
+pair. The minimizer of a consistent surrogate sorts documents like their expected targets. By Lemma
+4 and Corollary 5 of Ravikumar, Tewari and Yang (AISTATS 2011), scores have the largest expected
+NDCG if they sort documents like the expected normalized gains ``E[G / Z]``. These are the targets
+of the normalization ``"dcg"``. The other normalizations give the original losses, which the paper
+shows to be inconsistent.
 """
 
 from __future__ import annotations
@@ -24,7 +27,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, Ints, as_floats
-from boostrank.inputs.checks import check_choice, did_you_mean, is_count, is_number, refuse, refuse_first
+from boostrank.inputs.checks import (
+    check_choice,
+    did_you_mean,
+    is_count,
+    is_number,
+    refuse,
+    refuse_first,
+)
 from boostrank.queries.compiled import RankedMeasure, is_available, ranked_measure
 from boostrank.queries.rankings import RankedBlock, for_each_ranked
 from boostrank.queries.segments import Block, Segments
@@ -44,7 +54,8 @@ MAX_EXP2_LABEL = 1000
 # Largest relative difference of two sums of the same terms that are added in different sequences.
 ROUNDING_TOLERANCE = 1e-13
 _NONE = np.empty(0)
-# Up to this number of different gains, counting the documents of each gain takes less time than sorting documents.
+# Up to this number of different gains, counting the documents of each gain takes less time than
+# sorting documents.
 MAX_COUNTED_LEVELS = 8
 # Number of gains in the sample that shows whether there are few different gains.
 LEVEL_SAMPLE_SIZE = 2048
@@ -63,14 +74,15 @@ class DCG:
     Parameters
     ----------
     k : int or float, optional
-        Only the first `k` ranks count. A float in (0, 1] is a fraction of the query's documents, rounded up.
-        None counts every rank.
+        Only the first `k` ranks count. A float in (0, 1] is a fraction of the query's documents,
+        rounded up. None counts every rank.
     gain : {"exp2", "linear"}, sequence of float, or callable, default "exp2"
-        ``G(y)``: ``2^y - 1``, ``y``, ``table[y]`` for integer labels, or a vectorized function. Gains must be
-        finite and not negative.
+        ``G(y)``: ``2^y - 1``, ``y``, ``table[y]`` for integer labels, or a vectorized function.
+        Gains must be finite and not negative.
     discount : {"log2", "zipf"}, ("power", beta), ("exponential", base), or callable, default "log2"
-        ``d(r)`` for ranks r = 1, 2, ...: ``1 / log2(1 + r)``, ``1 / r``, ``r^-beta``, ``base^-r``, or a vectorized
-        function. It must be positive at rank 1, and must not increase or be negative.
+        ``d(r)`` for ranks r = 1, 2, ...: ``1 / log2(1 + r)``, ``1 / r``, ``r^-beta``, ``base^-r``,
+        or a vectorized function. It must be positive at rank 1, and must not increase or be
+        negative.
 
     Raises
     ------
@@ -81,10 +93,11 @@ class DCG:
     ----------
     Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
 
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Definition 1 and Lemma
-    1.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Definition 1 and Lemma 1.
 
-    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, for the discounts.
+    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, for the
+    discounts.
 
     Examples
     --------
@@ -113,12 +126,25 @@ class DCG:
                 refuse("gain", self.gain, expected, did_you_mean(self.gain, ("exp2", "linear")))
         elif not callable(self.gain):
             table = as_floats(self.gain, "gain")
-            if table.ndim != 1 or len(table) == 0 or not np.isfinite(table).all() or (np.diff(table) < 0).any():
-                refuse("a gain table", self.gain, "a non-empty list of finite gains that never decrease")
+            if (
+                table.ndim != 1
+                or len(table) == 0
+                or not np.isfinite(table).all()
+                or (np.diff(table) < 0).any()
+            ):
+                refuse(
+                    "a gain table",
+                    self.gain,
+                    "a non-empty list of finite gains that never decrease",
+                )
 
     def __str__(self) -> str:
         is_default = isinstance(self.gain, str) and self.gain == "exp2"
-        gain = "" if is_default else f"(gain={getattr(self.gain, '__name__', self.gain)})".replace(" ", "")
+        gain = (
+            ""
+            if is_default
+            else f"(gain={getattr(self.gain, '__name__', self.gain)})".replace(" ", "")
+        )
         return f"ndcg{gain}" + ("" if self.k is None else f"@{self.k}")
 
     def gains(self, relevance: ArrayLike) -> Floats:
@@ -127,12 +153,15 @@ class DCG:
         Raises
         ------
         ValueError
-            If a label is not finite or is negative, or if its gain is not finite, is negative or is not in the table.
+            If a label is not finite or is negative, or if its gain is not finite, is negative or is
+            not in the table.
         """
         return self.gains_of(check_relevance(relevance))
 
     def gains_of(self, labels: Floats) -> Floats:
-        """Gain of each label, as :meth:`gains`, for labels that :func:`check_relevance` has returned."""
+        """Gain of each label, as :meth:`gains`, for labels that :func:`check_relevance` has
+        returned.
+        """
         if isinstance(self.gain, str):
             # Finite and not negative, as the labels are.
             return labels if self.gain == "linear" else _exp2_gain(labels)
@@ -150,12 +179,18 @@ class DCG:
         if not callable(self.discount):
             return named_discount(self.discount, ranks)
         discounts = _call_vectorized(self.discount, ranks, "discount")
-        if not np.isfinite(discounts).all() or discounts[0] <= 0 or (np.diff(discounts) > 0).any() or discounts[-1] < 0:
+        if (
+            not np.isfinite(discounts).all()
+            or discounts[0] <= 0
+            or (np.diff(discounts) > 0).any()
+            or discounts[-1] < 0
+        ):
             raise ValueError(
-                f"discount must be finite and positive at rank 1, and must not increase or be negative; "
-                f"{self.discount!r} gives {discounts[:5].tolist()} at ranks 1, 2, ..."
+                f"discount must be finite and positive at rank 1, and must not increase or be "
+                f"negative; {self.discount!r} gives {discounts[:5].tolist()} at ranks 1, 2, ..."
             )
-        # The compiled library reads the memory of the array; a function may return a view of one number.
+        # The compiled library reads the memory of the array; a function may return a view of one
+        # number.
         return np.ascontiguousarray(discounts)
 
     def cutoffs(self, queries: Segments) -> Ints:
@@ -164,7 +199,8 @@ class DCG:
             return queries.sizes
         if isinstance(self.k, (int, np.integer)):
             return np.minimum(queries.sizes, min(int(self.k), int(queries.sizes.max())))
-        # 0.07 * 100 is 7, but in floating point slightly more, which must not be rounded up to 8: subtract a tolerance.
+        # 0.07 * 100 is 7, but in floating point slightly more, which must not be rounded up to 8:
+        # subtract a tolerance.
         return np.maximum(1, np.ceil(self.k * queries.sizes - 1e-9)).astype(np.int64)
 
     def discounts_of_ranks(self, queries: Segments) -> Floats:
@@ -181,16 +217,21 @@ class DCG:
         if levels is None:
             return self.of_ranking(gains, gains, queries, ties="stable")
         different_gains, n_at_least = levels
-        # In the ideal ranking, the documents of one gain follow directly after those of the next higher gain.
+        # In the ideal ranking, the documents of one gain follow directly after those of the next
+        # higher gain.
         table = np.concatenate([[0.0], np.cumsum(self.discounts(int(queries.sizes.max())))])
         until = table[np.minimum(n_at_least, self.cutoffs(queries)[:, None])]
         return (np.diff(until, axis=1, prepend=0.0) * different_gains).sum(axis=1)
 
     def normalized_gains(self, gains: Floats, queries: Segments) -> Floats:
-        """Normalized gains ``u = G / Z_k``, grouped, shape (n_documents,); zero in queries whose gains are all 0."""
+        """Normalized gains ``u = G / Z_k``, grouped, shape (n_documents,); zero in queries whose
+        gains are all 0.
+        """
         return gains * queries.repeat(reciprocal_or_zero(self.ideal(gains, queries)))
 
-    def of_ranking(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
+    def of_ranking(
+        self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average"
+    ) -> Floats:
         """DCG of each query whose documents are ranked by `scores`, shape (n_queries,).
 
         Parameters
@@ -199,9 +240,9 @@ class DCG:
             Grouped values; scores must not be NaN.
         queries : Segments
         ties : {"average", "stable", "best", "worst"}, default "average"
-            How documents of equal score are ranked. "average" gives the exact mean of DCG over all permutations of
-            these documents, "stable" ranks them by row number, and "best" and "worst" take the permutations with the
-            highest and the lowest DCG.
+            How documents of equal score are ranked. "average" gives the exact mean of DCG over all
+            permutations of these documents, "stable" ranks them by row number, and "best" and
+            "worst" take the permutations with the highest and the lowest DCG.
 
         Raises
         ------
@@ -222,8 +263,8 @@ class DCG:
     ) -> Callable[[RankedBlock], Floats]:
         """DCG of each query of a block, as a function of its ranked documents.
 
-        Parameters are those of :meth:`of_ranking`, and `cutoffs`, shape (n_queries,), if they are others than those of
-        `k`. The function raises ValueError if a sum overflows.
+        Parameters are those of :meth:`of_ranking`, and `cutoffs`, shape (n_queries,), if they are
+        others than those of `k`. The function raises ValueError if a sum overflows.
         """
         check_choice("ties", ties, TIES)
         cutoffs = self.cutoffs(queries) if cutoffs is None else cutoffs
@@ -231,9 +272,15 @@ class DCG:
         gains, is_compiled = np.ascontiguousarray(gains, dtype=np.float64), is_available()
 
         def of_block(ranked: RankedBlock) -> Floats:
-            result = compiled_measure("dcg", ranked, gains, cutoffs, ties, discounts) if is_compiled else sums(ranked)
+            result = (
+                compiled_measure("dcg", ranked, gains, cutoffs, ties, discounts)
+                if is_compiled
+                else sums(ranked)
+            )
             if not np.isfinite(result).all():
-                raise ValueError("the sum of the discounted gains of a query overflows: use smaller gains")
+                raise ValueError(
+                    "the sum of the discounted gains of a query overflows: use smaller gains"
+                )
             return result
 
         def sums(ranked: RankedBlock) -> Floats:
@@ -245,13 +292,20 @@ class DCG:
 
         return of_block
 
-    def ndcg(self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average") -> Floats:
-        """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query whose gains are all 0."""
-        return ratio_to_ideal(self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries))
+    def ndcg(
+        self, gains: Floats, scores: Floats, queries: Segments, ties: Ties = "average"
+    ) -> Floats:
+        """NDCG of each query, in [0, 1], shape (n_queries,); NaN for a query whose gains are all
+        0.
+        """
+        return ratio_to_ideal(
+            self.of_ranking(gains, scores, queries, ties), self.ideal(gains, queries)
+        )
 
 
 def count_levels(gains: Floats, queries: Segments) -> LevelCounts | None:
-    """Count the documents of each gain, which takes less time than sorting; None if there are many different gains.
+    """Count the documents of each gain, which takes less time than sorting; None if there are many
+    different gains.
 
     Returns
     -------
@@ -267,7 +321,9 @@ def count_levels(gains: Floats, queries: Segments) -> LevelCounts | None:
 
     def count(block: Block) -> None:
         for i, level in enumerate(levels):
-            counts[block.segments, i] = block.part.sum((gains[block.rows] == level).view(np.int8).astype(np.int64))
+            counts[block.segments, i] = block.part.sum(
+                (gains[block.rows] == level).view(np.int8).astype(np.int64)
+            )
 
     for_each(count, queries.blocks())
     n_at_least = np.cumsum(counts, axis=1)
@@ -275,14 +331,18 @@ def count_levels(gains: Floats, queries: Segments) -> LevelCounts | None:
 
 
 def ratio_to_ideal(dcg: Floats, ideal: Floats) -> Floats:
-    """``dcg / ideal``, and NaN where the ideal DCG is 0; a ratio that differs from 1 by rounding alone is set to 1."""
+    """``dcg / ideal``, and NaN where the ideal DCG is 0; a ratio that differs from 1 by rounding
+    alone is set to 1.
+    """
     with np.errstate(invalid="ignore"):
         ratio = dcg / ideal
     return np.where(ratio > 1.0 - ROUNDING_TOLERANCE, 1.0, ratio)
 
 
 def break_ties(ranked: RankedBlock, quality: Floats, ties: Ties) -> RankedBlock:
-    """Rank tied documents so that they follow a tie rule; `quality` is that of all documents of all queries."""
+    """Rank tied documents so that they follow a tie rule; `quality` is that of all documents of all
+    queries.
+    """
     if ties not in ("best", "worst"):
         return ranked
     of_ranked = quality[ranked.rows]
@@ -290,7 +350,12 @@ def break_ties(ranked: RankedBlock, quality: Floats, ties: Ties) -> RankedBlock:
 
 
 def compiled_measure(
-    measure: RankedMeasure, ranked: RankedBlock, quality: Floats, cutoffs: Ints, ties: Ties, discounts: Floats = _NONE
+    measure: RankedMeasure,
+    ranked: RankedBlock,
+    quality: Floats,
+    cutoffs: Ints,
+    ties: Ties,
+    discounts: Floats = _NONE,
 ) -> Floats:
     """Value of a measure for each query of a block, without its divisor, by the compiled library.
 
@@ -311,16 +376,20 @@ def compiled_measure(
     if ties in ("best", "worst"):
         ranked = break_ties(ranked.first(cutoffs), quality, ties)
     documents = ranked.rows, ranked.scores, ranked.part
-    return ranked_measure(measure, quality, *documents, cutoffs, averages=ties == "average", discounts=discounts)
+    return ranked_measure(
+        measure, quality, *documents, cutoffs, averages=ties == "average", discounts=discounts
+    )
 
 
 def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
-    """Labels as float64, shape (n_documents,); `name` is the name of the argument in error messages.
+    """Labels as float64, shape (n_documents,); `name` is the name of the argument in error
+    messages.
 
     Raises
     ------
     ValueError
-        If `relevance` is empty or not one-dimensional, or if a label is not a finite number of 0 or more.
+        If `relevance` is empty or not one-dimensional, or if a label is not a finite number of 0 or
+        more.
 
     Examples
     --------
@@ -333,25 +402,35 @@ def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
         refuse(name, labels, expected, got=f"shape {labels.shape}")
     # NaN is not in the range either.
     if not (labels.min() >= 0 and labels.max() < np.inf):
-        _raise_where(~np.isfinite(labels), labels, "is not finite; drop the document or give it a label", name)
+        _raise_where(
+            ~np.isfinite(labels),
+            labels,
+            "is not finite; drop the document or give it a label",
+            name,
+        )
         advice = "is negative; shift the labels so that 0 is the label of irrelevant documents"
         _raise_where(labels < 0, labels, advice, name)
     return labels
 
 
 def reciprocal_or_zero(norms: Floats) -> Floats:
-    """``1 / norms``, and 0 where a norm is 0. With it, queries whose gains are all 0 have targets 0."""
+    """``1 / norms``, and 0 where a norm is 0. With it, queries whose gains are all 0 have targets
+    0.
+    """
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 def check_cutoff(name: str, k: Any) -> None:
-    """Raise ValueError for a cutoff that is not None, an integer of at least 1, or a fraction in (0, 1]."""
+    """Raise ValueError for a cutoff that is not None, an integer of at least 1, or a fraction in
+    (0, 1].
+    """
     is_fraction = isinstance(k, (float, np.floating)) and 0 < k <= 1
     if not (k is None or (is_count(k) and k >= 1) or is_fraction):
         refuse(name, k, "None, an integer of at least 1, or a fraction in (0, 1]")
 
 
-# Gains of the usual labels, which are small integers; looking them up takes half of the time of computing them.
+# Gains of the usual labels, which are small integers; looking them up takes half of the time of
+# computing them.
 _EXP2_GAINS = np.exp2(np.arange(256.0)) - 1.0
 
 
@@ -362,7 +441,8 @@ def _exp2_gain(labels: Floats) -> Floats:
     _raise_where(labels > MAX_EXP2_LABEL, labels, advice)
     gains = np.exp2(labels)
     gains -= 1.0
-    # For labels near 0 the difference ``2^y - 1`` loses digits; for labels below 1e-16 it loses all of them.
+    # For labels near 0 the difference ``2^y - 1`` loses digits; for labels below 1e-16 it loses all
+    # of them.
     fractions = (labels > 0.0) & (labels < 1.0)
     if fractions.any():
         gains[fractions] = np.expm1(labels[fractions] * np.log(2.0))
@@ -381,7 +461,9 @@ def named_discount(discount: Any, ranks: Floats) -> Floats:
         return 1.0 / np.log2(1.0 + ranks)
     if discount == "zipf":
         return 1.0 / ranks
-    name, parameter = discount if isinstance(discount, (tuple, list)) and len(discount) == 2 else ("", 0)
+    name, parameter = (
+        discount if isinstance(discount, (tuple, list)) and len(discount) == 2 else ("", 0)
+    )
     if name == "power" and is_number(parameter) and parameter > 0:
         return ranks**-parameter
     if not (name == "exponential" and is_number(parameter) and parameter > 1):
@@ -399,7 +481,9 @@ def _call_vectorized(function: Callable[[Floats], Floats], values: Floats, name:
     return result
 
 
-def _raise_where(bad: NDArray[np.bool_], labels: Floats, fault: str, name: str = "relevance") -> None:
+def _raise_where(
+    bad: NDArray[np.bool_], labels: Floats, fault: str, name: str = "relevance"
+) -> None:
     refuse_first(bad, lambda i: f"{name}[{i}] = {labels[i]:g} {fault}")
 
 
@@ -427,9 +511,9 @@ def make_targets(
         softmax  ``exp(y) / sum exp``   softmax: the original ListNet
         ======== ====================== ================================================================
 
-        ``y`` are the labels, ``G`` their gains, and ``Z_k`` the ideal DCG@k. Sums and norms are over the documents of a
-        query. If all gains of a query are 0, its targets are 0. The targets of ``"softmax"`` do not depend on gains and
-        are always positive.
+        ``y`` are the labels, ``G`` their gains, and ``Z_k`` the ideal DCG@k. Sums and norms are
+        over the documents of a query. If all gains of a query are 0, its targets are 0. The targets
+        of ``"softmax"`` do not depend on gains and are always positive.
 
     Raises
     ------
@@ -438,7 +522,8 @@ def make_targets(
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Sections 3 and 3.3.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Sections 3 and 3.3.
 
     Examples
     --------
@@ -463,7 +548,8 @@ def targets_of(labels: Floats, queries: Segments, dcg: DCG, normalize: Normalize
     if normalize == "dcg":
         return dcg.normalized_gains(gains, queries)
     if normalize == "l2":
-        # After the division by the largest gain of its query, the square of a gain does not overflow.
+        # After the division by the largest gain of its query, the square of a gain does not
+        # overflow.
         scaled = gains * queries.repeat(reciprocal_or_zero(queries.max(gains)))
         return scaled * queries.repeat(reciprocal_or_zero(np.sqrt(queries.sum(scaled**2))))
     return gains * queries.repeat(reciprocal_or_zero(queries.sum(gains)))

@@ -1,9 +1,11 @@
-"""Segments in the memory of a device, such as a GPU, with the reductions over them that gradients need.
+"""Segments in the memory of a device, such as a GPU, with the reductions over them that gradients
+need.
 
-The formulas of surrogates call NumPy's functions. For the arrays of another library these call the functions of that
-library, if it implements NumPy's protocols (NEP 13 and NEP 18), as CuPy does. So the same formulas compute on a device.
-Only reductions over segments need other code there: NumPy's ``ufunc.reduceat`` exists in CuPy 14 for sums only, and
-subtracts cumulative sums over all rows, so that a segment with a small sum loses its digits.
+The formulas of surrogates call NumPy's functions. For the arrays of another library these call the
+functions of that library, if it implements NumPy's protocols (NEP 13 and NEP 18), as CuPy does. So
+the same formulas compute on a device. Only reductions over segments need other code there: NumPy's
+``ufunc.reduceat`` exists in CuPy 14 for sums only, and subtracts cumulative sums over all rows, so
+that a segment with a small sum loses its digits.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ Move = Callable[[NDArray[Any]], Any]
 class DeviceSegments(Segments):
     """Segments whose rows are arrays of a device. Made by :meth:`copy_of`.
 
-    It has the reductions `sum`, `mean`, `max`, `min`, `logsumexp` and `softmax`, and `repeat`. A reduction combines
-    pairs of rows, then pairs of the results, until each segment has one. That takes as many steps as the base-2
-    logarithm of the longest segment, rounded up, and the first one takes about half of the time of all. Errors of
-    rounding grow with the number of steps, not of rows, and repeated calls give the same bits.
+    It has the reductions `sum`, `mean`, `max`, `min`, `logsumexp` and `softmax`, and `repeat`. A
+    reduction combines pairs of rows, then pairs of the results, until each segment has one. That
+    takes as many steps as the base-2 logarithm of the longest segment, rounded up, and the first
+    one takes about half of the time of all. Errors of rounding grow with the number of steps, not
+    of rows, and repeated calls give the same bits.
 
     Attributes
     ----------
@@ -37,9 +40,10 @@ class DeviceSegments(Segments):
         As in :class:`~boostrank.queries.segments.Segments`, in the memory of the device.
     segment_of_row : array of int, shape (n_rows,)
     halvings : list of (array of int, array of int, array of bool), each of shape (n_pairs,)
-        The steps. In each, pairs of consecutive rows of a segment, its first and second row, its third and fourth, and
-        so on: the numbers of the first rows, those of the second rows, and whether the two differ. If a segment has an
-        odd number of rows, its last row is paired with itself.
+        The steps. In each, pairs of consecutive rows of a segment, its first and second row, its
+        third and fourth, and so on: the numbers of the first rows, those of the second rows, and
+        whether the two differ. If a segment has an odd number of rows, its last row is paired with
+        itself.
 
     Examples
     --------
@@ -76,7 +80,9 @@ class DeviceSegments(Segments):
         return len(self.segment_of_row)
 
     def repeat(self, per_segment: Any) -> Any:
-        """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape (n_rows,)."""
+        """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape
+        (n_rows,).
+        """
         return per_segment[self.segment_of_row]
 
     def sum(self, rows: Any) -> Any:
@@ -101,7 +107,9 @@ class DeviceSegments(Segments):
         return rows
 
 
-def _halvings(segments: Segments, row_type: type[np.signedinteger[Any]]) -> list[tuple[Ints, Ints, Bools]]:
+def _halvings(
+    segments: Segments, row_type: type[np.signedinteger[Any]]
+) -> list[tuple[Ints, Ints, Bools]]:
     """The pairs of each step of a reduction, in the memory of the host."""
     steps = []
     while segments.n_rows > segments.n_segments:

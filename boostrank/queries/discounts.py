@@ -1,4 +1,6 @@
-"""Discounts and cutoffs of long lists: their names in tables, and cutoffs that grow with the list."""
+"""Discounts and cutoffs of long lists: their names in tables, and cutoffs that grow with the
+list.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,17 @@ from boostrank.queries.segments import Segments
 
 Cutoff = int | float | tuple[str, float] | None
 Discounts = Iterable[Discount]
-# The cases that Wang et al. (COLT 2013) compare. Discounts: the standard one, a power that decays slowly, 1/r as the
-# boundary between slow and fast decay, and one that decays too fast. Cutoffs: all ranks, a constant number of ranks, a
-# fixed share of the ranks, and a number of ranks that grows slower than the list.
+# The cases that Wang et al. (COLT 2013) compare. Discounts: the standard one, a power that decays
+# slowly, 1/r as the boundary between slow and fast decay, and one that decays too fast. Cutoffs:
+# all ranks, a constant number of ranks, a fixed share of the ranks, and a number of ranks that
+# grows slower than the list.
 DISCOUNTS: tuple[Discount, ...] = ("log2", ("power", 0.5), "zipf", ("exponential", 2))
 CUTOFFS: tuple[Cutoff, ...] = (None, 10, 0.2, ("power", 0.5))
 
 
-def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> dict[tuple[str, str], tuple[Discount, Cutoff]]:
+def discounted_cutoffs(
+    discounts: Discounts, ks: Iterable[Cutoff]
+) -> dict[tuple[str, str], tuple[Discount, Cutoff]]:
     """Every discount combined with every cutoff, by the names that tables show.
 
     Parameters
@@ -34,21 +39,28 @@ def discounted_cutoffs(discounts: Discounts, ks: Iterable[Cutoff]) -> dict[tuple
     Raises
     ------
     ValueError
-        If a discount or a cutoff is invalid, if there are no discounts or no cutoffs, or if two have the same name.
+        If a discount or a cutoff is invalid, if there are no discounts or no cutoffs, or if two
+        have the same name.
 
     Examples
     --------
     >>> list(discounted_cutoffs(["log2", "zipf"], [None, 10]))
     [('log2', 'n'), ('log2', '10'), ('zipf', 'n'), ('zipf', '10')]
     """
-    discounts = [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
+    discounts = (
+        [discounts] if isinstance(discounts, str) or callable(discounts) else list(discounts)
+    )
     cutoffs = [ks] if ks is None or isinstance(ks, (int, float, str)) else list(ks)
     for discount in discounts:
         DCG(discount=discount)
-    named = {(discount_name(discount), cutoff_name(k)): (discount, k) for discount, k in product(discounts, cutoffs)}
+    named = {
+        (discount_name(discount), cutoff_name(k)): (discount, k)
+        for discount, k in product(discounts, cutoffs)
+    }
     if not named or len(named) < len(discounts) * len(cutoffs):
         raise ValueError(
-            "discounts and ks must have at least one discount and one cutoff, and different names; got the discounts "
+            "discounts and ks must have at least one discount and one cutoff, and different names; "
+            "got the discounts "
             f"{', '.join(map(discount_name, discounts)) or 'none'} and the cutoffs "
             f"{', '.join(map(cutoff_name, cutoffs)) or 'none'}"
         )
@@ -88,7 +100,8 @@ def cutoff_name(k: Cutoff) -> str:
 
 
 def growth_power(k: Cutoff) -> float | None:
-    """The power ``a`` of a cutoff ``("power", a)``, which means ``k = n^a``; None for other cutoffs.
+    """The power ``a`` of a cutoff ``("power", a)``, which means ``k = n^a``; None for other
+    cutoffs.
 
     Raises
     ------
@@ -98,7 +111,12 @@ def growth_power(k: Cutoff) -> float | None:
     if not isinstance(k, (tuple, list)):
         return None
     if not (len(k) == 2 and k[0] == "power" and isinstance(k[1], Real) and 0 < k[1] < 1):
-        refuse("k", k, "None, an integer of at least 1, a fraction in (0, 1], or ('power', a) with 0 < a < 1 for n^a")
+        refuse(
+            "k",
+            k,
+            "None, an integer of at least 1, a fraction in (0, 1], or ('power', a) with 0 < a < 1 "
+            "for n^a",
+        )
     return float(k[1])
 
 
@@ -118,7 +136,8 @@ def is_constant(k: Cutoff) -> bool:
 
 
 def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
-    """Number of ranks that count in lists of these sizes, rounded up and at least 1; it has the shape of `sizes`.
+    """Number of ranks that count in lists of these sizes, rounded up and at least 1; it has the
+    shape of `sizes`.
 
     Examples
     --------
@@ -130,5 +149,6 @@ def ranks_kept(k: Cutoff, sizes: ArrayLike) -> Ints:
     power = growth_power(k)
     if power is None:
         return DCG(k).cutoffs(queries).reshape(lengths.shape)  # type: ignore[arg-type]
-    # 7776^(1/5) is 6, but in floating point slightly more, which must not be rounded up to 7: subtract a tolerance.
+    # 7776^(1/5) is 6, but in floating point slightly more, which must not be rounded up to 7:
+    # subtract a tolerance.
     return np.maximum(1, np.ceil(lengths.astype(np.float64) ** power - 1e-9)).astype(np.int64)

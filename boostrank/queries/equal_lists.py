@@ -1,4 +1,6 @@
-"""Lists that are equal under different query ids, such as those of a query that a log has many times."""
+"""Lists that are equal under different query ids, such as those of a query that a log has many
+times.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,19 @@ from boostrank.queries.queries import Queries
 
 Hashes = NDArray[np.uint64]
 
-#: With fewer lists of different features, equal lists are no copies: there are few kinds of documents, and lists of
-#: them are equal by chance.
+#: With fewer lists of different features, equal lists are no copies: there are few kinds of
+#: documents, and lists of them are equal by chance.
 MIN_LISTS = 20
 # An odd number by which hashes are multiplied, so that the sequence of the columns counts.
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 def numbers_of_lists(X: Any, labels: Floats, queries: Queries) -> Ints:
-    """A number for each list, which is equal for lists that have equal rows of features with equal labels.
+    """A number for each list, which is equal for lists that have equal rows of features with equal
+    labels.
 
-    The rows of equal lists may be in another sequence. Rows are compared by hashes of 64 bits. If fewer than
-    :data:`MIN_LISTS` lists have different features, each list has a number of its own.
+    The rows of equal lists may be in another sequence. Rows are compared by hashes of 64 bits. If
+    fewer than :data:`MIN_LISTS` lists have different features, each list has a number of its own.
 
     Parameters
     ----------
@@ -66,9 +69,11 @@ def numbers_of_lists(X: Any, labels: Floats, queries: Queries) -> Ints:
 
 
 def _equal_features(X: Any, queries: Queries) -> tuple[Ints, Ints, Hashes]:
-    """The lists whose features are those of other lists, their rows, and the hash of each of these rows.
+    """The lists whose features are those of other lists, their rows, and the hash of each of these
+    rows.
 
-    After each column, lists that differ from all others are left out. Few columns are read if all lists differ.
+    After each column, lists that differ from all others are left out. Few columns are read if all
+    lists differ.
     """
     candidates = np.arange(queries.n_queries)
     rows = np.arange(queries.n_documents)
@@ -76,7 +81,9 @@ def _equal_features(X: Any, queries: Queries) -> tuple[Ints, Ints, Hashes]:
     hashes = np.zeros(len(rows), dtype=np.uint64)
     for column in _columns(X):
         hashes = _combine(hashes, _hash(column(rows)))
-        _, inverse, counts = np.unique(_of_lists(hashes, part), return_inverse=True, return_counts=True)
+        _, inverse, counts = np.unique(
+            _of_lists(hashes, part), return_inverse=True, return_counts=True
+        )
         is_shared = counts[inverse] > 1
         if is_shared.all():
             continue
@@ -89,7 +96,9 @@ def _equal_features(X: Any, queries: Queries) -> tuple[Ints, Ints, Hashes]:
 
 
 def _columns(X: Any) -> Iterator[Any]:
-    """For each column of X, a function that returns its values in some rows; X may have hashes of rows as a column."""
+    """For each column of X, a function that returns its values in some rows; X may have hashes of
+    rows as a column.
+    """
     if isinstance(X, FeatureStream):
         X = X.own_features()
     if isinstance(X, FeatureStream):
@@ -102,7 +111,9 @@ def _columns(X: Any) -> Iterator[Any]:
     else:
         blocks = X if isinstance(X, list) else [X]
         for i in range(blocks[0].shape[1]):
-            column = np.concatenate([block[:, i] for block in blocks]) if len(blocks) > 1 else X[:, i]
+            column = (
+                np.concatenate([block[:, i] for block in blocks]) if len(blocks) > 1 else X[:, i]
+            )
             yield column.__getitem__
 
 
@@ -139,5 +150,6 @@ def _combine(hashes: Hashes, others: Hashes) -> Hashes:
 
 def _of_lists(hashes: Hashes, lists: Queries) -> Hashes:
     """One hash for each list, which does not depend on the sequence of its rows."""
-    # The hashes of rows are linear in those of single columns, so they are hashed once more before they are added.
+    # The hashes of rows are linear in those of single columns, so they are hashed once more before
+    # they are added.
     return np.add.reduceat(_hash(hashes), lists.starts)

@@ -1,7 +1,9 @@
-"""Labels of the rows of a data set: the protocol that rankers, losses and measures use, and relevance.
+"""Labels of the rows of a data set: the protocol that rankers, losses and measures use, and
+relevance.
 
-An extension that learns from something else than relevance, such as clicks or preferences between documents, implements
-:class:`Labels` in a class of its own. An object of this class stands wherever labels `y` stand.
+An extension that learns from something else than relevance, such as clicks or preferences between
+documents, implements :class:`Labels` in a class of its own. An object of this class stands wherever
+labels `y` stand.
 """
 
 from __future__ import annotations
@@ -40,12 +42,16 @@ class Labels(ABC):
 
     @property
     def fingerprint(self) -> int | None:
-        """A number that is equal for equal labels, if a score by the labels of the training is too good; else None."""
+        """A number that is equal for equal labels, if a score by the labels of the training is too
+        good; else None.
+        """
         return None
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """Arrays and settings that the labels are made of, without what they remember of their use, for a hash."""
+        """Arrays and settings that the labels are made of, without what they remember of their use,
+        for a hash.
+        """
         return (self.values,)
 
     @abstractmethod
@@ -58,21 +64,28 @@ class Labels(ABC):
 
     @property
     def values(self) -> Any:
-        """The labels as functions of users get them: the relevance of each document, or this object."""
+        """The labels as functions of users get them: the relevance of each document, or this
+        object.
+        """
         return self
 
     @property
     def per_document(self) -> Floats:
-        """One number for each document, as boosting libraries need it, shape (n_documents,): the relevance, or 0."""
+        """One number for each document, as boosting libraries need it, shape (n_documents,): the
+        relevance, or 0.
+        """
         return np.zeros(len(self))
 
     @property
     @abstractmethod
     def sameness(self) -> str:
-        """Why nothing can be learned from the labels, such as "all labels are 0"; "" if some of them differ."""
+        """Why nothing can be learned from the labels, such as "all labels are 0"; "" if some of
+        them differ.
+        """
 
     def require_relevance(self, objective: Any) -> Floats:
-        """Relevance of each document, shape (n_documents,), for a loss or the objective of a library.
+        """Relevance of each document, shape (n_documents,), for a loss or the objective of a
+        library.
 
         Raises
         ------
@@ -80,21 +93,29 @@ class Labels(ABC):
             If the labels are no relevance. The message says that `objective` needs it.
         """
         kind = type(self).__name__
-        raise ValueError(f"{objective!r} needs relevance labels, one for each row; for {kind} use {self.losses}")
+        raise ValueError(
+            f"{objective!r} needs relevance labels, one for each row; for {kind} use {self.losses}"
+        )
 
     def require_relevance_to_measure(self, measure: str) -> Floats:
-        """Relevance of each document, shape (n_documents,), for a measure; raises ValueError if there is none."""
+        """Relevance of each document, shape (n_documents,), for a measure; raises ValueError if
+        there is none.
+        """
         raise ValueError(
-            f"{measure} needs relevance labels, one number for each document; got {type(self).__name__}, whose measure "
-            f"is {self.default_measure!r}"
+            f"{measure} needs relevance labels, one number for each document; got "
+            f"{type(self).__name__}, whose measure is {self.default_measure!r}"
         )
 
     def targets(self, surrogate: Any, queries: Queries, dcg: DCG, normalize: Normalize) -> Floats:
-        """The targets of a surrogate for grouped labels, shape (n_documents,); ValueError if there are none."""
+        """The targets of a surrogate for grouped labels, shape (n_documents,); ValueError if there
+        are none.
+        """
         return targets_of(self.require_relevance(surrogate), queries, dcg, normalize)
 
     def weighted(self, weights: Floats | None) -> Floats | None:
-        """Weights of grouped documents, multiplied with those that the labels have themselves, if they have any."""
+        """Weights of grouped documents, multiplied with those that the labels have themselves, if
+        they have any.
+        """
         return weights
 
     @abstractmethod
@@ -107,14 +128,16 @@ class Labels(ABC):
         Parameters
         ----------
         predict_logs : callable
-            Function of one value of 0 or more and one weight for each document that returns the logarithm of the value
-            of each document as predicted from the features, by models that were trained on other queries.
+            Function of one value of 0 or more and one weight for each document that returns the
+            logarithm of the value of each document as predicted from the features, by models that
+            were trained on other queries.
         """
         return self
 
 
 class RowsOfQueries:
-    """Base class of what belongs to all rows of a data set, and has their query ids, so that `qid` may be left out.
+    """Base class of what belongs to all rows of a data set, and has their query ids, so that `qid`
+    may be left out.
 
     Attributes
     ----------
@@ -134,7 +157,9 @@ class RowsOfQueries:
 
     @property
     def shape(self) -> tuple[int]:
-        """The shape (n_documents,), so that scikit-learn takes this object for an array of labels."""
+        """The shape (n_documents,), so that scikit-learn takes this object for an array of
+        labels.
+        """
         return (len(self),)
 
     @property
@@ -147,7 +172,8 @@ class RowsOfQueries:
         self.queries.check_qid(qid, repr(self))
 
     def _numbers_of(self, rows: Any) -> tuple[Ints, Ints]:
-        """The numbers of some rows, and the new number of each row among them: -1 for those that are left out.
+        """The numbers of some rows, and the new number of each row among them: -1 for those that
+        are left out.
 
         `rows` is a slice, a mask, or row numbers without repetition.
         """
@@ -156,7 +182,9 @@ class RowsOfQueries:
         kept, new_row = np.arange(len(self))[rows], np.full(len(self), -1)
         new_row[kept] = np.arange(len(kept))
         if np.count_nonzero(new_row >= 0) != len(kept):
-            raise ValueError("rows are repeated: clicks on copies of a document, or preferences, are not defined")
+            raise ValueError(
+                "rows are repeated: clicks on copies of a document, or preferences, are not defined"
+            )
         return kept, new_row
 
 
@@ -193,7 +221,11 @@ class Relevance(Labels):
     def sameness(self) -> str:
         """Why nothing can be learned from the labels; "" if some of them differ."""
         lowest, highest = self.relevance.min(), self.relevance.max()
-        return "" if lowest < highest else f"all labels are {lowest:g}; give labels that differ within queries"
+        return (
+            ""
+            if lowest < highest
+            else f"all labels are {lowest:g}; give labels that differ within queries"
+        )
 
     def require_relevance(self, objective: Any) -> Floats:
         """The relevance itself."""

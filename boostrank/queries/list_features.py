@@ -1,4 +1,6 @@
-"""Features of documents relative to the list of their query: their rank in it, and their place in its range."""
+"""Features of documents relative to the list of their query: their rank in it, and their place in
+its range.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,17 @@ from boostrank.queries.segments import BLOCK_ROWS, Block, Segments
 from boostrank.queries.threads import for_each
 
 
-def compute(X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], queries: Segments) -> NDArray[np.float32]:
+def compute(
+    X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], queries: Segments
+) -> NDArray[np.float32]:
     """Compute features from columns, each within the lists of the queries.
 
-    ``"rank"`` is the rank of a value among those of its list, 1 for the smallest one, divided by their number. Equal
-    values share the mean of their ranks. ``"standardize"`` is the number of standard deviations of the list, whose
-    variance is divided by the number of values, between the value and the mean. ``"minmax"`` is 0 for the least and 1
-    for the largest value, and linear between them. Both are 0 where all values are equal. NaN stays NaN and does not
-    count in any kind; infinite values stay infinite in the second and third, and do not count there.
+    ``"rank"`` is the rank of a value among those of its list, 1 for the smallest one, divided by
+    their number. Equal values share the mean of their ranks. ``"standardize"`` is the number of
+    standard deviations of the list, whose variance is divided by the number of values, between the
+    value and the mean. ``"minmax"`` is 0 for the least and 1 for the largest value, and linear
+    between them. Both are 0 where all values are equal. NaN stays NaN and does not count in any
+    kind; infinite values stay infinite in the second and third, and do not count there.
 
     Parameters
     ----------
@@ -59,7 +64,9 @@ def compute(X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], querie
     return values
 
 
-def _compute(X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], queries: Segments) -> NDArray[np.float64]:
+def _compute(
+    X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], queries: Segments
+) -> NDArray[np.float64]:
     """The same as :func:`compute`, without the compiled library."""
     query = queries.repeat(np.arange(queries.n_segments))
     columns = X[:, [column for _, column in features]].astype(np.float64)
@@ -72,8 +79,12 @@ def _compute(X: NDArray[Any], features: Sequence[tuple[ListFeature, int]], queri
     return values
 
 
-def _scale(columns: NDArray[np.float64], query: NDArray[Any], is_minmax: Bools) -> NDArray[np.float64]:
-    """Standardize columns within queries, or move them to the range from 0 to 1; this comes first, for no overflow."""
+def _scale(
+    columns: NDArray[np.float64], query: NDArray[Any], is_minmax: Bools
+) -> NDArray[np.float64]:
+    """Standardize columns within queries, or move them to the range from 0 to 1; this comes first,
+    for no overflow.
+    """
     is_finite = np.isfinite(columns)
     halves = pd.DataFrame(np.where(is_finite, 0.5 * columns, np.nan))
     lists = halves.groupby(query)
@@ -84,5 +95,7 @@ def _scale(columns: NDArray[np.float64], query: NDArray[Any], is_minmax: Bools) 
         moved = pd.DataFrame((halves.to_numpy() - least) * np.where(np.isfinite(scale), scale, 0.0))
         mean = moved.groupby(query).transform("mean").to_numpy()
         variance = (moved**2).groupby(query).transform("mean").to_numpy() - mean**2
-        standardized = (moved.to_numpy() - mean) / np.where(variance > 0.0, np.sqrt(variance), np.inf)
+        standardized = (moved.to_numpy() - mean) / np.where(
+            variance > 0.0, np.sqrt(variance), np.inf
+        )
     return np.where(is_finite, np.where(is_minmax, moved, standardized), columns)

@@ -1,4 +1,6 @@
-"""Queries: the documents of each query as segments, with the query ids and the permutation that groups the rows."""
+"""Queries: the documents of each query as segments, with the query ids and the permutation that
+groups the rows.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,14 @@ from boostrank.queries.segments import Segments
 
 #: How to pass query ids to estimators, splitters and scorers.
 ESTIMATOR_ADVICE = (
-    "Pass qid= (to a splitter, groups=). With scikit-learn's model selection, enable metadata routing "
-    "(sklearn.set_config(enable_metadata_routing=True)), or pass X as a DataFrame with a column or an index "
-    "named 'qid'. If all rows belong to one query, pass qid=numpy.full(len(y), 'all')."
+    "Pass qid= (to a splitter, groups=). With scikit-learn's model selection, enable metadata "
+    "routing (sklearn.set_config(enable_metadata_routing=True)), or pass X as a DataFrame with a "
+    "column or an index named 'qid'. If all rows belong to one query, pass qid=numpy.full(len(y), "
+    "'all')."
 )
 
-# Before its version 3, pandas merges texts that are equal up to a zero character, but not beside other objects.
+# Before its version 3, pandas merges texts that are equal up to a zero character, but not beside
+# other objects.
 _NO_TEXT: Any = [None] if pd.__version__ < "3" else []
 
 
@@ -30,13 +34,13 @@ class Queries(Segments):
     """The documents of each query as segments; queries are sorted by their first appearance.
 
     Construct it with :meth:`from_qid` or :meth:`from_sizes`. The reductions of
-    :class:`~boostrank.queries.segments.Segments` take *grouped* values: the values of the documents of a query are next
-    to each other. :meth:`group` permutes values of rows so that they are grouped, and keeps the sequence of the
-    documents of a query. :meth:`ungroup` reverses it.
+    :class:`~boostrank.queries.segments.Segments` take *grouped* values: the values of the documents
+    of a query are next to each other. :meth:`group` permutes values of rows so that they are
+    grouped, and keeps the sequence of the documents of a query. :meth:`ungroup` reverses it.
 
-    Inside of the package, values of documents are grouped. Only :meth:`group`, :meth:`original_rows_of`, :attr:`qid`
-    and arguments of users have the sequence of the original rows; a function that takes both kinds has a parameter
-    `grouped`.
+    Inside of the package, values of documents are grouped. Only :meth:`group`,
+    :meth:`original_rows_of`, :attr:`qid` and arguments of users have the sequence of the original
+    rows; a function that takes both kinds has a parameter `grouped`.
 
     Attributes
     ----------
@@ -71,8 +75,8 @@ class Queries(Segments):
         Parameters
         ----------
         qid : array-like, shape (n_documents,)
-            Integers, strings or other hashable ids. Rows of one query need not be adjacent. Ids are only compared for
-            equality.
+            Integers, strings or other hashable ids. Rows of one query need not be adjacent. Ids are
+            only compared for equality.
 
         Raises
         ------
@@ -85,9 +89,13 @@ class Queries(Segments):
         try:
             starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
             first_ids = ids[starts].astype(object) if would_merge else ids[starts]
-            codes, different = pd.factorize(np.append(first_ids, _NO_TEXT) if first_ids.dtype == object else first_ids)
+            codes, different = pd.factorize(
+                np.append(first_ids, _NO_TEXT) if first_ids.dtype == object else first_ids
+            )
         except (TypeError, ValueError) as error:
-            raise ValueError(f"qid must have ids that can be hashed, such as integers and str: {error}") from None
+            raise ValueError(
+                f"qid must have ids that can be hashed, such as integers and str: {error}"
+            ) from None
         if len(different) == len(starts):
             return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
         row_codes = np.repeat(codes[: len(starts)], np.diff(np.append(starts, len(ids))))
@@ -123,11 +131,15 @@ class Queries(Segments):
         return self.ungroup(self.repeat(self.ids))
 
     def group(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Group values of rows, shape (n_documents, ...); returns the same array if the rows are grouped already."""
+        """Group values of rows, shape (n_documents, ...); returns the same array if the rows are
+        grouped already.
+        """
         return rows if self.permutation is None else rows[self.permutation]
 
     def ungroup(self, grouped: NDArray[Any]) -> NDArray[Any]:
-        """Reverse :meth:`group`: from grouped values to values of the original rows, shape (n_documents, ...)."""
+        """Reverse :meth:`group`: from grouped values to values of the original rows, shape
+        (n_documents, ...).
+        """
         if self.permutation is None:
             return grouped
         rows = np.empty_like(grouped)
@@ -135,7 +147,9 @@ class Queries(Segments):
         return rows
 
     def check_qid(self, qid: ArrayLike, owner: str) -> None:
-        """Raise ValueError if `qid` differs from the query ids here; `owner` says what they belong to, for messages."""
+        """Raise ValueError if `qid` differs from the query ids here; `owner` says what they belong
+        to, for messages.
+        """
         ids, expected = _as_ids(qid), self.qid
         check_lengths(**{owner: len(expected), "qid": len(ids)})
         if ids.dtype != expected.dtype:
@@ -143,31 +157,42 @@ class Queries(Segments):
         refuse_first(
             ids != expected,
             lambda row: (
-                f"qid differs from the query ids of {owner}: it is {str(ids[row])!r} in row {row}, where these have "
-                f"{str(expected[row])!r}{other_type(ids[row], expected[row])}. Leave qid out if the rows are the same"
+                f"qid differs from the query ids of {owner}: it is {str(ids[row])!r} in row {row}, "
+                f"where these have {str(expected[row])!r}{other_type(ids[row], expected[row])}. "
+                f"Leave qid out if the rows are the same"
             ),
         )
 
     def original_rows_of(self, queries: NDArray[Any]) -> Ints:
-        """Increasing original row numbers of some queries, which are given by their indices or a mask."""
+        """Increasing original row numbers of some queries, which are given by their indices or a
+        mask.
+        """
         grouped = self.rows_of(queries)
         return grouped if self.permutation is None else np.sort(self.permutation[grouped])
 
 
 def find_qid(
-    X: Any, qid: ArrayLike | None, y: Any = None, *, column: str = QID, group: Ints | None = None, name: str = "qid"
+    X: Any,
+    qid: ArrayLike | None,
+    y: Any = None,
+    *,
+    column: str = QID,
+    group: Ints | None = None,
+    name: str = "qid",
 ) -> tuple[Any, Any]:
     """Return the features and the query ids.
 
-    The query ids are those of `y`, if its class defines the attribute `qid` (preferences and clicks do); else those of
-    `group`, of `qid`, of a column of `X`, or of the index level "qid" of `X`: the first of these that is given. All
-    that are given must divide the rows into the same queries. Columns of query ids are removed from the features.
+    The query ids are those of `y`, if its class defines the attribute `qid` (preferences and clicks
+    do); else those of `group`, of `qid`, of a column of `X`, or of the index level "qid" of `X`:
+    the first of these that is given. All that are given must divide the rows into the same queries.
+    Columns of query ids are removed from the features.
 
     Parameters
     ----------
     X : array-like, sparse matrix, DataFrame or pyarrow Table, shape (n_documents, n_features)
     qid : array-like, shape (n_documents,), str or None
-        A string is the name of the column of `X` that contains the query ids, which is then no feature.
+        A string is the name of the column of `X` that contains the query ids, which is then no
+        feature.
     y : array-like or labels of boostrank, optional
     column : str, default "qid"
         The column of `X` that contains query ids, if `X` has it. A column "qid" has them too.
@@ -186,8 +211,9 @@ def find_qid(
     Raises
     ------
     ValueError
-        If `X` has no column of this name; if two of the sources contradict each other; or if query ids of features are
-        numbers that are not integers, because scaled or imputed ids no longer identify queries, and weights never do.
+        If `X` has no column of this name; if two of the sources contradict each other; or if query
+        ids of features are numbers that are not integers, because scaled or imputed ids no longer
+        identify queries, and weights never do.
 
     Examples
     --------
@@ -199,9 +225,15 @@ def find_qid(
     names = column_names(X)
     if isinstance(qid, str):
         if qid not in names:
-            refuse(name, qid, f"the name of a column of X, of {names[:10]}, or one query id per row")
+            refuse(
+                name, qid, f"the name of a column of X, of {names[:10]}, or one query id per row"
+            )
         column, qid = qid, None
-    sources: dict[str, Any] = {"y": y.qid if hasattr(type(y), QID) else None, "group": group, name: qid}
+    sources: dict[str, Any] = {
+        "y": y.qid if hasattr(type(y), QID) else None,
+        "group": group,
+        name: qid,
+    }
     for id_column in dict.fromkeys((column, QID)):
         if id_column in names:
             sources[f"the column {id_column!r} of X"] = X[id_column]
@@ -213,7 +245,11 @@ def find_qid(
         if values is None:
             continue
         values = as_array(values, source)
-        if X is not None and values.dtype.kind == "f" and (values[np.isfinite(values)] % 1 != 0).any():
+        if (
+            X is not None
+            and values.dtype.kind == "f"
+            and (values[np.isfinite(values)] % 1 != 0).any()
+        ):
             advice = f"scaled ids are kept in the index: X.set_index({QID!r}), set_output(transform='pandas')"
             advice = f". Weights are given as sample_weight=; {advice}"
             refuse(source, values, "query ids", advice, got="numbers that are not whole")
@@ -235,32 +271,42 @@ def _check_same_queries(sources: dict[str, NDArray[Any]]) -> None:
         with named_part(source):
             queries = Queries.from_qid(ids)
         # For each row the first row of its query.
-        starts.append(queries.ungroup(queries.repeat(queries.group(np.arange(len(ids)))[queries.starts])))
+        starts.append(
+            queries.ungroup(queries.repeat(queries.group(np.arange(len(ids)))[queries.starts]))
+        )
     (first, ids), (second, other_ids) = sources.items()
     check_lengths(**{second: len(other_ids), first: len(ids)})
     refuse_first(
         starts[0] != starts[1],
         lambda row: (
-            f"{first} and {second} contradict each other: row {row} is in query {ids[row]!s} of row {starts[0][row]} "
-            f"by the first, and in query {other_ids[row]!s} of row {starts[1][row]} by the second. Give one of them"
+            f"{first} and {second} contradict each other: row {row} is in query {ids[row]!s} of "
+            f"row {starts[0][row]} by the first, and in query {other_ids[row]!s} of row "
+            f"{starts[1][row]} by the second. Give one of them"
         ),
     )
 
 
 def require_qid(qid: Any, receiver: str, advice: str = ESTIMATOR_ADVICE) -> Any:
-    """Return the query ids; if they are None, raise ValueError with `advice` how to pass them to `receiver`."""
+    """Return the query ids; if they are None, raise ValueError with `advice` how to pass them to
+    `receiver`.
+    """
     if qid is None:
-        raise ValueError(f"{receiver} got no qid, so it does not know which rows belong to which query. {advice}")
+        raise ValueError(
+            f"{receiver} got no qid, so it does not know which rows belong to which query. {advice}"
+        )
     return qid
 
 
 def id_index(ids: NDArray[Any]) -> pd.Index:
-    """An index of query ids: texts may have characters that Arrow does not have, and tuples are one id each."""
+    """An index of query ids: texts may have characters that Arrow does not have, and tuples are one
+    id each.
+    """
     return pd.Index(ids, dtype=object if ids.dtype.kind in "OUS" else None, tupleize_cols=False)
 
 
 def other_type(query_id: Any, expected: Any) -> str:
-    """The end of a message about two ids that differ, if one is a text and the other one is not; otherwise nothing.
+    """The end of a message about two ids that differ, if one is a text and the other one is not;
+    otherwise nothing.
 
     Examples
     --------
@@ -271,12 +317,16 @@ def other_type(query_id: Any, expected: Any) -> str:
     """
     if isinstance(query_id, str) == isinstance(expected, str):
         return ""
-    types = [type(id_.item() if isinstance(id_, np.generic) else id_).__name__ for id_ in (query_id, expected)]
+    types = [
+        type(id_.item() if isinstance(id_, np.generic) else id_).__name__
+        for id_ in (query_id, expected)
+    ]
     return f" (of the types {types[0]} and {types[1]})"
 
 
 def positions_by_id(ids: NDArray[Any]) -> Ints:
-    """Position of each different id among the sorted ids; where ids cannot be compared, in the given sequence.
+    """Position of each different id among the sorted ids; where ids cannot be compared, in the
+    given sequence.
 
     Examples
     --------
@@ -292,15 +342,26 @@ def positions_by_id(ids: NDArray[Any]) -> Ints:
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     ids = as_array(qid, "qid")
     if ids.ndim != 1 or len(ids) == 0:
-        refuse("qid", ids, "one query id per row, a non-empty one-dimensional array", got=f"shape {ids.shape}")
+        refuse(
+            "qid",
+            ids,
+            "one query id per row, a non-empty one-dimensional array",
+            got=f"shape {ids.shape}",
+        )
     missing = pd.isna(ids)
     if np.any(missing):
-        raise ValueError(f"qid must not be missing; qid[{int(np.argmax(missing))}] is {ids[np.argmax(missing)]!s}")
+        raise ValueError(
+            f"qid must not be missing; qid[{int(np.argmax(missing))}] is "
+            f"{ids[np.argmax(missing)]!s}"
+        )
     return ids
 
 
-def draw_queries_to_hold_out(n_queries: int, fraction: float, random_state: np.random.RandomState) -> Bools:
-    """Mask of the queries to hold out, shape (n_queries,): a share of them, at least one and not all.
+def draw_queries_to_hold_out(
+    n_queries: int, fraction: float, random_state: np.random.RandomState
+) -> Bools:
+    """Mask of the queries to hold out, shape (n_queries,): a share of them, at least one and not
+    all.
 
     Raises ValueError if there are fewer than two queries.
     """

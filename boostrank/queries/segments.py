@@ -1,8 +1,8 @@
 """Segments: runs of rows that belong together, and vectorized reductions over all of them at once.
 
-Examples of a segment are the documents of a query, tied documents, and the outcomes of a distribution. The values of
-all segments are stored one after the other in one array, without padding and masks. No operation has a Python loop over
-segments or rows.
+Examples of a segment are the documents of a query, tied documents, and the outcomes of a
+distribution. The values of all segments are stored one after the other in one array, without
+padding and masks. No operation has a Python loop over segments or rows.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import refuse
 
-# Blocks of this many rows are long enough that NumPy's overhead per call does not matter. They are short enough that
-# the temporary arrays of a block stay in the second-level cache; a pass over newly allocated memory takes three times
-# as long.
+# Blocks of this many rows are long enough that NumPy's overhead per call does not matter. They are
+# short enough that the temporary arrays of a block stay in the second-level cache; a pass over
+# newly allocated memory takes three times as long.
 BLOCK_ROWS = 16_384
 
 
@@ -50,8 +50,8 @@ class SizeClass(NamedTuple):
     segments : ndarray of int64, shape (n,)
         Numbers of the segments, increasing.
     rows : ndarray of int64, shape (n, n_columns)
-        Row numbers of each segment, from the first row to the last. Entries beyond the last row of a segment are the
-        total number of rows.
+        Row numbers of each segment, from the first row to the last. Entries beyond the last row of
+        a segment are the total number of rows.
     """
 
     segments: Ints
@@ -78,7 +78,8 @@ class Segments:
     """
 
     indptr: Ints
-    # The results of `blocks`, because metrics and objectives use them in every round, with their sizes and positions.
+    # The results of `blocks`, because metrics and objectives use them in every round, with their
+    # sizes and positions.
     _blocks: dict[int, list[Block]] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -98,7 +99,12 @@ class Segments:
         array = np.asarray(sizes)
         if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu" or array.min() < 1:
             got = f"dtype {array.dtype}, shape {array.shape}, {np.array2string(array, threshold=9)}"
-            refuse("sizes", sizes, "a non-empty one-dimensional array of integers of at least 1", got=got)
+            refuse(
+                "sizes",
+                sizes,
+                "a non-empty one-dimensional array of integers of at least 1",
+                got=got,
+            )
         return cls(np.concatenate([[0], np.cumsum(array)]).astype(np.int64))
 
     @property
@@ -133,11 +139,13 @@ class Segments:
 
     @cached_property
     def size_classes(self) -> list[SizeClass]:
-        """The segments, divided into classes of similar sizes, from the smallest sizes to the largest.
+        """The segments, divided into classes of similar sizes, from the smallest sizes to the
+        largest.
 
-        It is for computations on pairs of rows, which take several times longer without matrices. Index an array of
-        shape (n_rows,), with one more value at the end, with the ``rows`` of a class. Choose the additional value such
-        that it changes no result. Less than a fifth of the entries of a matrix are beyond the rows of its segments.
+        It is for computations on pairs of rows, which take several times longer without matrices.
+        Index an array of shape (n_rows,), with one more value at the end, with the ``rows`` of a
+        class. Choose the additional value such that it changes no result. Less than a fifth of the
+        entries of a matrix are beyond the rows of its segments.
 
         Examples
         --------
@@ -145,18 +153,23 @@ class Segments:
         >>> [size_class.rows.tolist() for size_class in br.Queries.from_sizes([2, 3, 2]).size_classes]
         [[[0, 1], [5, 6]], [[2, 3, 4]]]
         """
-        # The number of columns is the size, rounded up to a multiple of a quarter of the largest power of two up to it.
+        # The number of columns is the size, rounded up to a multiple of a quarter of the largest
+        # power of two up to it.
         multiple = np.maximum(1, 1 << np.maximum(np.frexp(self.sizes)[1].astype(np.int64) - 3, 0))
         n_columns = -(-self.sizes // multiple) * multiple
         classes = []
         for columns in np.unique(n_columns):
             segments = np.flatnonzero(n_columns == columns)
             rows = self.starts[segments, None] + np.arange(columns)
-            classes.append(SizeClass(segments, np.where(rows < self.ends[segments, None], rows, self.n_rows)))
+            classes.append(
+                SizeClass(segments, np.where(rows < self.ends[segments, None], rows, self.n_rows))
+            )
         return classes
 
     def repeat(self, per_segment: NDArray[Any]) -> NDArray[Any]:
-        """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape (n_rows,)."""
+        """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape
+        (n_rows,).
+        """
         return np.repeat(per_segment, self.sizes)
 
     def rows_of(self, segments: NDArray[Any]) -> Ints:
@@ -182,12 +195,16 @@ class Segments:
         return np.minimum.reduceat(rows, self.indptr[:-1])
 
     def logsumexp(self, rows: Floats) -> Floats:
-        """``log(sum(exp(rows)))`` of each segment, computed without overflow, shape (n_segments,)."""
+        """``log(sum(exp(rows)))`` of each segment, computed without overflow, shape
+        (n_segments,).
+        """
         highest = self.max(rows)
         return np.log(self.sum(np.exp(rows - self.repeat(highest)))) + highest
 
     def softmax(self, rows: Floats) -> Floats:
-        """``exp(rows) / sum(exp(rows))`` within each segment, computed without overflow, shape (n_rows,)."""
+        """``exp(rows) / sum(exp(rows))`` within each segment, computed without overflow, shape
+        (n_rows,).
+        """
         exponentials = rows - self.repeat(self.max(rows))
         np.exp(exponentials, out=exponentials)
         exponentials *= self.repeat(1.0 / self.sum(exponentials))
@@ -201,8 +218,8 @@ class Segments:
     def product_before(self, rows: Floats) -> Floats:
         """Product over the rows before each row in its segment, shape (n_rows,).
 
-        The number of passes over the rows is the base-2 logarithm of the size of the longest segment, rounded up.
-        There is no division, so rows may be zero.
+        The number of passes over the rows is the base-2 logarithm of the size of the longest
+        segment, rounded up. There is no division, so rows may be zero.
         """
         product = np.ones_like(rows)
         product[1:] = rows[:-1]
@@ -229,8 +246,8 @@ class Segments:
         scores : ndarray, shape (n_rows,)
             They must not be NaN.
         stable : bool, default True
-            Rows with equal scores are sorted by row number; if False, they are in an arbitrary sequence, and sorting is
-            faster.
+            Rows with equal scores are sorted by row number; if False, they are in an arbitrary
+            sequence, and sorting is faster.
 
         Returns
         -------
@@ -239,17 +256,23 @@ class Segments:
         """
         result = np.empty(self.n_rows, dtype=np.int64)
         for block in self.blocks():
-            result[block.rows] = block.part._sort_block(scores[block.rows], stable) + block.rows.start
+            result[block.rows] = (
+                block.part._sort_block(scores[block.rows], stable) + block.rows.start
+            )
         return result
 
     def ranks(self, scores: Floats) -> Ints:
-        """Rank of each row in its segment, shape (n_rows,), 1 for the highest score; ties are ranked by row number."""
+        """Rank of each row in its segment, shape (n_rows,), 1 for the highest score; ties are
+        ranked by row number.
+        """
         ranks = np.empty(self.n_rows, dtype=np.int64)
         ranks[self.sort(scores)] = self.positions + 1
         return ranks
 
     def blocks(self, n_rows: int = BLOCK_ROWS) -> list[Block]:
-        """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one block."""
+        """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one
+        block.
+        """
         if n_rows not in self._blocks:
             blocks = []
             for segments in parts(self.indptr[1:], n_rows):
@@ -267,8 +290,9 @@ class Segments:
         return is_first
 
     def _sort_block(self, scores: Floats, stable: bool) -> Ints:
-        # All scores are sorted first, and the result is then sorted by segment, with a stable radix sort of small
-        # integers. This is several times faster than a lexicographic sort by segment and score.
+        # All scores are sorted first, and the result is then sorted by segment, with a stable radix
+        # sort of small integers. This is several times faster than a lexicographic sort by segment
+        # and score.
         by_score = np.argsort(-scores)
         if self.n_segments > 1:
             code_type = np.uint16 if self.n_segments <= np.iinfo(np.uint16).max else np.int64
@@ -286,7 +310,8 @@ class Segments:
 
 
 def parts(ends: Ints, n_rows: int) -> Iterator[slice]:
-    """Divide consecutive segments, which end at `ends`, into parts of at most `n_rows` rows; a longer one is one part.
+    """Divide consecutive segments, which end at `ends`, into parts of at most `n_rows` rows; a
+    longer one is one part.
 
     Examples
     --------
@@ -302,7 +327,8 @@ def parts(ends: Ints, n_rows: int) -> Iterator[slice]:
 
 
 def ranges(starts: Ints | int, sizes: Ints) -> Ints:
-    """The integers from each start, as many as its size, one range after the other; a size may be 0.
+    """The integers from each start, as many as its size, one range after the other; a size may be
+    0.
 
     Examples
     --------

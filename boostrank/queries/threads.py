@@ -1,7 +1,8 @@
 """Threads of this process that work on blocks of queries.
 
-NumPy and the compiled functions release Python's lock while they compute, so that threads work at the same time. Each
-block writes its own part of the results. The results therefore do not depend on the number of threads.
+NumPy and the compiled functions release Python's lock while they compute, so that threads work at
+the same time. Each block writes its own part of the results. The results therefore do not depend on
+the number of threads.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
-#: Work that takes less time is done by one thread. The operating system may need some milliseconds to begin another one
-#: while the threads of LightGBM or XGBoost still wait actively for their next work, or other processes run.
+#: Work that takes less time is done by one thread. The operating system may need some milliseconds
+#: to begin another one while the threads of LightGBM or XGBoost still wait actively for their next
+#: work, or other processes run.
 MIN_SECONDS = 0.002
 
 _n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
@@ -51,9 +53,9 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
 def n_threads() -> int:
     """Number of threads that functions use at present.
 
-    It is the number given to :func:`use_threads`. Its default is that of LightGBM and XGBoost: the environment variable
-    ``OMP_NUM_THREADS`` if it is set, and otherwise the number of processors. joblib and Dask set that variable in their
-    workers.
+    It is the number given to :func:`use_threads`. Its default is that of LightGBM and XGBoost: the
+    environment variable ``OMP_NUM_THREADS`` if it is set, and otherwise the number of processors.
+    joblib and Dask set that variable in their workers.
     """
     number = _n_threads.get()
     if number is not None:
@@ -65,15 +67,16 @@ def n_threads() -> int:
 def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
     """Call a function for every item, by up to :func:`n_threads` threads; results are ignored.
 
-    The calling thread is one of them. So the work is done, in the worst case by this thread alone, when all others are
-    busy with the work of other callers. It works on the first item alone, and on the others too if these would take
-    less than :data:`MIN_SECONDS` at the same speed. With several items, functions that `function` calls use one thread.
+    The calling thread is one of them. So the work is done, in the worst case by this thread alone,
+    when all others are busy with the work of other callers. It works on the first item alone, and
+    on the others too if these would take less than :data:`MIN_SECONDS` at the same speed. With
+    several items, functions that `function` calls use one thread.
 
     Raises
     ------
     BaseException
-        The first exception in the sequence of `items`, whatever the number of threads. Exceptions that are no
-        ``Exception``, such as KeyboardInterrupt, come before others.
+        The first exception in the sequence of `items`, whatever the number of threads. Exceptions
+        that are no ``Exception``, such as KeyboardInterrupt, come before others.
     """
     if len(items) < 2 or _n_threads.get() == 1:
         for item in items:
@@ -96,10 +99,12 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
     work(1)
     helpers = []
     if (perf_counter() - start) * len(left) >= MIN_SECONDS:
-        # An interpreter that is about to exit has no threads, and a system may have no more of them.
+        # An interpreter that is about to exit has no threads, and a system may have no more of
+        # them.
         with suppress(RuntimeError):
             for _ in range(min(n_threads(), len(left)) - 1):
-                # NumPy's settings of floating point errors belong to the context, which a thread does not inherit.
+                # NumPy's settings of floating point errors belong to the context, which a thread
+                # does not inherit.
                 helpers.append(_pool().submit(copy_context().run, work, len(items)))
     try:
         work(len(items))
@@ -109,12 +114,16 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
             if not helper.cancel():
                 helper.result()
     if exceptions:
-        raise exceptions[min(exceptions, key=lambda number: (isinstance(exceptions[number], Exception), number))]
+        raise exceptions[
+            min(exceptions, key=lambda number: (isinstance(exceptions[number], Exception), number))
+        ]
 
 
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
-    """The threads of this process. They are started when they are first needed, and wait between calls."""
+    """The threads of this process. They are started when they are first needed, and wait between
+    calls.
+    """
     return ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1), thread_name_prefix="boostrank")
 
 

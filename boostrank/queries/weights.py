@@ -14,20 +14,25 @@ from boostrank.inputs.frames import is_pandas
 from boostrank.queries.queries import Queries, id_index
 
 #: Advice for losses and objectives that take only weights of queries.
-DOCUMENT_WEIGHTS = "Weights of documents are for losses with a term for each, such as the default and 'softmax'"
+DOCUMENT_WEIGHTS = (
+    "Weights of documents are for losses with a term for each, such as the default and 'softmax'"
+)
 
 
-def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: bool, *, grouped: bool = True) -> Floats:
+def document_weights(
+    sample_weight: ArrayLike, queries: Queries, may_differ: bool, *, grouped: bool = True
+) -> Floats:
     """Check weights of queries or documents, and return the weight of each grouped document.
 
     Parameters
     ----------
     sample_weight : array-like, shape (n_queries,) or (n_documents,)
-        Weights of queries, or of documents. A pandas Series with the query ids as index is aligned by it; see
-        :func:`index_has_ids`.
+        Weights of queries, or of documents. A pandas Series with the query ids as index is aligned
+        by it; see :func:`index_has_ids`.
     queries : Queries
     may_differ : bool
-        Whether the weights of documents may differ within a query, because the loss has a term for each document.
+        Whether the weights of documents may differ within a query, because the loss has a term for
+        each document.
     grouped : bool, default True
         Whether weights of documents are grouped by query. False: they belong to the original rows.
 
@@ -38,9 +43,10 @@ def document_weights(sample_weight: ArrayLike, queries: Queries, may_differ: boo
     Raises
     ------
     ValueError
-        If there is neither one weight per query nor one per document, if a weight is negative or not finite, if all
-        weights are zero, if they differ within a query although `may_differ` is False, or if the index of a Series of
-        weights of queries is neither that of the query ids nor 0, 1, ..., or may be both with different meanings.
+        If there is neither one weight per query nor one per document, if a weight is negative or
+        not finite, if all weights are zero, if they differ within a query although `may_differ` is
+        False, or if the index of a Series of weights of queries is neither that of the query ids
+        nor 0, 1, ..., or may be both with different meanings.
 
     Examples
     --------
@@ -71,28 +77,37 @@ def check_weights(weights: Floats) -> Floats:
 
 
 def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:
-    """The weights of the queries in the sequence of `queries`, found by the query ids in the index of the Series."""
+    """The weights of the queries in the sequence of `queries`, found by the query ids in the index
+    of the Series.
+    """
     if not index_has_ids(series, queries, "sample_weight"):
         return weights
-    rows = series.index.get_indexer(id_index(queries.ids)) if series.index.is_unique else np.array([-1])
+    rows = (
+        series.index.get_indexer(id_index(queries.ids))
+        if series.index.is_unique
+        else np.array([-1])
+    )
     if rows.min() < 0:
         raise ValueError(
-            f"sample_weight is a Series of one weight per query, but its index, {series.index[:3].tolist()}, does not "
-            f"have the query ids, such as {queries.ids[:3].tolist()}. If the weights are in the sequence in which the "
+            f"sample_weight is a Series of one weight per query, but its index, "
+            f"{series.index[:3].tolist()}, does not have the query ids, such as "
+            f"{queries.ids[:3].tolist()}. If the weights are in the sequence in which the "
             "queries first appear, pass sample_weight.to_numpy()"
         )
     return weights[rows]
 
 
 def index_has_ids(series: pd.Series, queries: Queries, name: str) -> bool:
-    """Whether the index of a Series of values of queries has the query ids, and not the numbers 0, 1, ... of rows.
+    """Whether the index of a Series of values of queries has the query ids, and not the numbers 0,
+    1, ... of rows.
 
     Where 0, 1, ... are the query ids too, an index with a name has ids.
 
     Raises
     ------
     ValueError
-        If an index without a name may be both, and the values of queries would differ. `name` is that of the argument.
+        If an index without a name may be both, and the values of queries would differ. `name` is
+        that of the argument.
     """
     if not series.index.equals(pd.RangeIndex(len(series))):
         return True
@@ -100,9 +115,10 @@ def index_has_ids(series: pd.Series, queries: Queries, name: str) -> bool:
     is_ordered = len(rows) != len(series) or series.iloc[rows].reset_index(drop=True).equals(series)
     if rows.min() >= 0 and series.index.name is None and not is_ordered:
         raise ValueError(
-            f"{name} is a Series whose index 0, 1, ... may be the query ids, or the sequence in which queries first "
-            f"appear, {queries.ids[:3].tolist()}, ...: pass {name}.rename_axis('qid') if it has the ids, and "
-            f"{name}.to_numpy() if the values are in this sequence"
+            f"{name} is a Series whose index 0, 1, ... may be the query ids, or the sequence in "
+            f"which queries first appear, {queries.ids[:3].tolist()}, ...: pass "
+            f"{name}.rename_axis('qid') if it has the ids, and {name}.to_numpy() if the values are "
+            f"in this sequence"
         )
     return bool(rows.min() >= 0)
 
@@ -125,13 +141,16 @@ def unit_mean(weights: Floats) -> Floats:
     return weights * (np.count_nonzero(weights) / weights.sum())
 
 
-def query_weights(sample_weight: ArrayLike | None, queries: Queries, *, grouped: bool = True) -> Floats:
+def query_weights(
+    sample_weight: ArrayLike | None, queries: Queries, *, grouped: bool = True
+) -> Floats:
     """Check weights of queries or documents, and return the weight of each query.
 
     Parameters
     ----------
     sample_weight : array-like, shape (n_queries,) or (n_documents,), or None
-        Weights of queries, or of documents, which must then be equal within a query. None: each query has weight 1.
+        Weights of queries, or of documents, which must then be equal within a query. None: each
+        query has weight 1.
     queries : Queries
     grouped : bool, default True
         As in :func:`document_weights`.
@@ -158,17 +177,21 @@ def query_weights(sample_weight: ArrayLike | None, queries: Queries, *, grouped:
 
 
 def require_equal_weights(weights: Floats, queries: Queries, advice: str = "") -> None:
-    """Raise ValueError if the weights of grouped documents, shape (n_documents,), differ within a query.
+    """Raise ValueError if the weights of grouped documents, shape (n_documents,), differ within a
+    query.
 
     `advice` is a sentence that is added to the message.
     """
     text = f": give one weight per query. {advice}".rstrip()
     differs = queries.max(weights) != queries.min(weights)
-    refuse_first(differs, lambda i: f"sample_weight differs within query {str(queries.ids[i])!r}{text}")
+    refuse_first(
+        differs, lambda i: f"sample_weight differs within query {str(queries.ids[i])!r}{text}"
+    )
 
 
 class WeightedMeans(NamedTuple):
-    """Means of groups, as :func:`weighted_means` returns them; arrays with one number for each group.
+    """Means of groups, as :func:`weighted_means` returns them; arrays with one number for each
+    group.
 
     Attributes
     ----------
@@ -185,18 +208,22 @@ class WeightedMeans(NamedTuple):
     standard_error: Floats
 
     def margin(self, level: float = 0.95) -> Floats:
-        """Half the width of Student's confidence interval of each mean; NaN for fewer than two values."""
+        """Half the width of Student's confidence interval of each mean; NaN for fewer than two
+        values.
+        """
         import scipy
 
         degrees = np.maximum(self.n_values - 1, 1)
         return scipy.special.stdtrit(degrees, (1.0 + level) / 2.0) * self.standard_error
 
 
-def weighted_means(values: Floats, weights: Floats, groups: Ints | None = None, n_groups: int = 1) -> WeightedMeans:
+def weighted_means(
+    values: Floats, weights: Floats, groups: Ints | None = None, n_groups: int = 1
+) -> WeightedMeans:
     """Weighted mean of the values of each group, and its standard error.
 
-    The mean is ``m = sum(w x) / sum(w)``. Its standard error is ``sqrt(n / (n - 1) sum(w^2 (x - m)^2)) / sum(w)``,
-    which is ``s / sqrt(n)`` if all weights are equal.
+    The mean is ``m = sum(w x) / sum(w)``. Its standard error is ``sqrt(n / (n - 1) sum(w^2 (x -
+    m)^2)) / sum(w)``, which is ``s / sqrt(n)`` if all weights are equal.
 
     Parameters
     ----------
@@ -210,8 +237,8 @@ def weighted_means(values: Floats, weights: Floats, groups: Ints | None = None, 
 
     References
     ----------
-    Cochran, "Sampling techniques", 1977, chapter 6 (the variance of a ratio). Gatz and Smith, "The standard error of a
-    weighted mean concentration", Atmospheric Environment 1995.
+    Cochran, "Sampling techniques", 1977, chapter 6 (the variance of a ratio). Gatz and Smith, "The
+    standard error of a weighted mean concentration", Atmospheric Environment 1995.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""Rankers on LightGBM and XGBoost, and bagging: estimators in the style of scikit-learn, with ``fit(X, y, qid=...)``.
+"""Rankers on LightGBM and XGBoost, and bagging: estimators in the style of scikit-learn, with
+``fit(X, y, qid=...)``.
 
-If all rows are one query where `qid` is not given, as in a subclass in ``tests/rankers/test_base.py``, rankers pass
-46 of the 48 checks of ``check_estimator`` of scikit-learn 1.9. The other two repeat rows of a query, which changes its
-ideal DCG.
+If all rows are one query where `qid` is not given, as in a subclass in
+``tests/rankers/test_base.py``, rankers pass 46 of the 48 checks of ``check_estimator`` of
+scikit-learn 1.9. The other two repeat rows of a query, which changes its ideal DCG.
 """
 
 import lazy_loader

@@ -30,60 +30,69 @@ from boostrank.training.settings import Settings
 class BaggedRanker(TrainedModel):
     """The mean of rankers, each trained on another random sample of the queries (bagging).
 
-    The score of a document is the mean of the scores of the members, ``f(x) = (f_1(x) + ... + f_m(x)) / m``. As the sum
-    of trees is a sum of trees, this mean is one model of the boosting library, `booster_`, with the trees of all
-    members and leaves divided by m: prediction, SHAP values and model files are those of one model.
+    The score of a document is the mean of the scores of the members, ``f(x) = (f_1(x) + ... +
+    f_m(x)) / m``. As the sum of trees is a sum of trees, this mean is one model of the boosting
+    library, `booster_`, with the trees of all members and leaves divided by m: prediction, SHAP
+    values and model files are those of one model.
 
-    `predict`, `staged_predict`, `apply`, `save_model`, `load_model`, `to_onnx`, `export` and `get_feature_importances`
-    are those of rankers, for this one model. After `load_model` there are no members and no out-of-bag scores.
+    `predict`, `staged_predict`, `apply`, `save_model`, `load_model`, `to_onnx`, `export` and
+    `get_feature_importances` are those of rankers, for this one model. After `load_model` there are
+    no members and no out-of-bag scores.
 
     Samples consist of whole queries, and are drawn without replacement.
 
-    The queries that a member was not trained on are its out-of-bag queries. By default each member chooses its number
-    of rounds as its ranker alone does, by the queries that its rounds leave out, which are queries of its sample; so
-    the out-of-bag scores are those of new queries. If the ranker has `early_stopping_rounds` and no
-    `validation_fraction`, each member stops early on its own out-of-bag queries.
+    The queries that a member was not trained on are its out-of-bag queries. By default each member
+    chooses its number of rounds as its ranker alone does, by the queries that its rounds leave out,
+    which are queries of its sample; so the out-of-bag scores are those of new queries. If the
+    ranker has `early_stopping_rounds` and no `validation_fraction`, each member stops early on its
+    own out-of-bag queries.
 
     Parameters
     ----------
     ranker : LightGBMRanker or XGBoostRanker
-        The ranker of which each member is a clone. Its parameters are those of this estimator with the prefix
-        ``ranker__``. Its `random_state` is replaced by another number for each member.
+        The ranker of which each member is a clone. Its parameters are those of this estimator with
+        the prefix ``ranker__``. Its `random_state` is replaced by another number for each member.
     n_estimators : int, default 10
         Number of members.
     max_samples : float, default 0.7
         Share of the queries that are drawn for each member, in (0, 1].
     n_jobs : int, optional
-        Number of members that are trained at the same time, in threads; -1 means one for each processor, and None means
-        1, unless a ``joblib.parallel_config`` says otherwise. If it is not 1 and the ranker has no `n_jobs`, the
-        processors are divided among the members that are trained at the same time.
+        Number of members that are trained at the same time, in threads; -1 means one for each
+        processor, and None means 1, unless a ``joblib.parallel_config`` says otherwise. If it is
+        not 1 and the ranker has no `n_jobs`, the processors are divided among the members that are
+        trained at the same time.
     random_state : int, RandomState or None
-        Determines the samples, and the random numbers of each member. The same integer gives the same model,
-        whatever `n_jobs` is.
+        Determines the samples, and the random numbers of each member. The same integer gives the
+        same model, whatever `n_jobs` is.
 
     Attributes
     ----------
     estimators_ : list of LightGBMRanker or XGBoostRanker
         The members.
     estimators_samples_ : list of ndarray of int
-        The queries that were drawn for each member, as numbers in the sequence in which queries first appear in `qid`.
+        The queries that were drawn for each member, as numbers in the sequence in which queries
+        first appear in `qid`.
     booster_ : lightgbm.Booster or xgboost.Booster
-        The mean of the members as one model. Its rounds are those of the first member, then those of the second, and so
-        on.
+        The mean of the members as one model. Its rounds are those of the first member, then those
+        of the second, and so on.
     best_iteration_ : int
         Number of rounds of `booster_`, which is the sum over the members.
     evals_result_, best_score_ : dict
-        Those of the members, with the names "member_0_valid_0", "member_1_valid_0", ... of the validation sets.
+        Those of the members, with the names "member_0_valid_0", "member_1_valid_0", ... of the
+        validation sets.
     feature_importances_ : ndarray, shape (n_features_in_,)
-        Importances of the features in `booster_`, of the kind that the ranker's `importance_type` names.
+        Importances of the features in `booster_`, of the kind that the ranker's `importance_type`
+        names.
     oob_prediction_ : ndarray of float64, shape (n_documents,)
-        Mean score of each row of X, over the members that were not trained on its query; NaN if there is none.
+        Mean score of each row of X, over the members that were not trained on its query; NaN if
+        there is none.
     oob_scores_ : ndarray of float64, shape (n_queries,)
-        NDCG@k of `oob_prediction_` for each query, in the sequence in which queries first appear in `qid`, with the
-        ranker's `gain`, `discount` and `k`; agreement if the labels are preferences; for ClickLabels the terms of
-        :class:`boostrank.clicks.ClickDCG`, whose mean is the measure. NaN for queries that all members were trained
-        on, and for those for which the measure is undefined. If the members stopped early on their out-of-bag queries,
-        these values are somewhat too high: they chose the number of rounds.
+        NDCG@k of `oob_prediction_` for each query, in the sequence in which queries first appear in
+        `qid`, with the ranker's `gain`, `discount` and `k`; agreement if the labels are
+        preferences; for ClickLabels the terms of :class:`boostrank.clicks.ClickDCG`, whose mean is
+        the measure. NaN for queries that all members were trained on, and for those for which the
+        measure is undefined. If the members stopped early on their out-of-bag queries, these values
+        are somewhat too high: they chose the number of rounds.
     oob_score_ : float
         The mean of `oob_scores_` over the queries with a value; NaN if there is none.
     n_features_in_ : int
@@ -91,9 +100,9 @@ class BaggedRanker(TrainedModel):
 
     References
     ----------
-    Ganjisaffar, Caruana and Lopes, "Bagging gradient-boosted trees for high precision, low variance ranking models",
-    SIGIR 2011. Friedman and Hall, "On bagging and nonlinear estimation", 2007 (samples without replacement). Breiman,
-    "Out-of-bag estimation", 1996.
+    Ganjisaffar, Caruana and Lopes, "Bagging gradient-boosted trees for high precision, low variance
+    ranking models", SIGIR 2011. Friedman and Hall, "On bagging and nonlinear estimation", 2007
+    (samples without replacement). Breiman, "Out-of-bag estimation", 1996.
 
     Examples
     --------
@@ -106,8 +115,8 @@ class BaggedRanker(TrainedModel):
     >>> bool(np.allclose(bagged.predict(X), means))
     True
 
-    NDCG@10 on new queries, and its 95% interval, without held-out queries. It is that of the mean of fewer members,
-    those that were not trained on the query:
+    NDCG@10 on new queries, and its 95% interval, without held-out queries. It is that of the mean
+    of fewer members, those that were not trained on the query:
 
     >>> scores = bagged.oob_scores_[~np.isnan(bagged.oob_scores_)]
     >>> low, high = br.significance.confidence_interval(scores, np.zeros_like(scores))
@@ -147,10 +156,11 @@ class BaggedRanker(TrainedModel):
         Parameters
         ----------
         X, y, qid, group, sample_weight, position
-            As in :meth:`boostrank.LightGBMRanker.fit`. Weights are used in training, and not in the out-of-bag scores.
+            As in :meth:`boostrank.LightGBMRanker.fit`. Weights are used in training, and not in the
+            out-of-bag scores.
         eval_metric, early_stopping_metric : optional
-            As in :meth:`boostrank.LightGBMRanker.fit`: the metrics of each member on the queries that it stops early
-            on, and the name of the one that decides.
+            As in :meth:`boostrank.LightGBMRanker.fit`: the metrics of each member on the queries
+            that it stops early on, and the name of the one that decides.
 
         Returns
         -------
@@ -159,8 +169,9 @@ class BaggedRanker(TrainedModel):
         Raises
         ------
         ValueError
-            For parameters and data that are invalid, and if a member that is to stop early was trained on all queries,
-            so that it has no out-of-bag queries. After an error the ranker is unchanged.
+            For parameters and data that are invalid, and if a member that is to stop early was
+            trained on all queries, so that it has no out-of-bag queries. After an error the ranker
+            is unchanged.
         TypeError
             If `ranker` is no LightGBMRanker and no XGBoostRanker.
         """
@@ -176,23 +187,35 @@ class BaggedRanker(TrainedModel):
         if transformer is not None:
             # All members have the same features.
             columns = transformer.learn(data.X, data.queries, features).columns_
-            features.query_features = transformer.set_params(columns=columns).learn(data.X, data.queries, features)
+            features.query_features = transformer.set_params(columns=columns).learn(
+                data.X, data.queries, features
+            )
             ranker.set_params(query_features=transformer)
         n_queries, draws = data.queries.n_queries, []
         for _ in range(self.n_estimators):
             drawn = random_state.choice(n_queries, n_drawn, replace=False)
-            draws.append((drawn, ~np.isin(np.arange(n_queries), drawn), int(random_state.randint(2**31 - 1))))
-        threads = threads_per_member(self.n_jobs, self.n_estimators) if settings.values["n_jobs"] is None else None
+            draws.append(
+                (drawn, ~np.isin(np.arange(n_queries), drawn), int(random_state.randint(2**31 - 1)))
+            )
+        threads = (
+            threads_per_member(self.n_jobs, self.n_estimators)
+            if settings.values["n_jobs"] is None
+            else None
+        )
         if threads is not None:
             ranker.set_params(n_jobs=threads)
         # The queries that a member holds out decide on its rounds in their place.
         holds_out = settings.values["validation_fraction"] is not None
         stops_on_out_of_bag = settings.values["early_stopping_rounds"] is not None and not holds_out
         if eval_metric is not None and not (stops_on_out_of_bag or holds_out):
-            raise ValueError("eval_metric is for queries of early stopping: set early_stopping_rounds of the ranker")
+            raise ValueError(
+                "eval_metric is for queries of early stopping: set early_stopping_rounds of the "
+                "ranker"
+            )
         common = ranker, data, stops_on_out_of_bag, options
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(train_member)(*common, number, mask, seed) for number, (_, mask, seed) in enumerate(draws)
+            delayed(train_member)(*common, number, mask, seed)
+            for number, (_, mask, seed) in enumerate(draws)
         )
         members, out_of_bag = map(list, zip(*results, strict=True))
         booster = self._library.average([member.booster_ for member in members])
@@ -201,8 +224,12 @@ class BaggedRanker(TrainedModel):
         per_query = self._score_queries(data, scores)
         self._set_model(Trained(booster, self._library.n_rounds(booster), {}), features)
         for i, member in enumerate(members):
-            self.evals_result_.update({f"member_{i}_{name}": values for name, values in member.evals_result_.items()})
-            self.best_score_.update({f"member_{i}_{name}": values for name, values in member.best_score_.items()})
+            self.evals_result_.update(
+                {f"member_{i}_{name}": values for name, values in member.evals_result_.items()}
+            )
+            self.best_score_.update(
+                {f"member_{i}_{name}": values for name, values in member.best_score_.items()}
+            )
         self.estimators_ = members
         self.estimators_samples_ = [drawn for drawn, _, _ in draws]
         self.oob_scores_ = per_query
@@ -226,7 +253,10 @@ class BaggedRanker(TrainedModel):
         """Check the parameters; returns the settings of the ranker."""
         ranker = self.ranker
         if not isinstance(ranker, BoostedRanker):
-            raise TypeError(f"ranker must be an instance of LightGBMRanker or XGBoostRanker; got {ranker!r:.200}")
+            raise TypeError(
+                f"ranker must be an instance of LightGBMRanker or XGBoostRanker; got "
+                f"{ranker!r:.200}"
+            )
         check_count("n_estimators", self.n_estimators)
         check_number("max_samples", self.max_samples, above=0, largest=1)
         return ranker._settings()
@@ -241,7 +271,9 @@ class BaggedRanker(TrainedModel):
         values = np.full(queries.n_queries, np.nan)
         if has_scores.any():
             rows = np.flatnonzero(queries.repeat(has_scores))
-            measure = default_measure(data.labels, DCG(self.ranker.k, self.ranker.gain, self.ranker.discount))
+            measure = default_measure(
+                data.labels, DCG(self.ranker.k, self.ranker.gain, self.ranker.discount)
+            )
             ids = queries.repeat(queries.ids)[rows]
             with named_part("the out-of-bag queries of the bag"):
                 values[has_scores] = measure(data.labels[rows], scores[rows], ids, per_query=True)
@@ -249,10 +281,11 @@ class BaggedRanker(TrainedModel):
 
 
 def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
-    """The number of threads of each training if several run at the same time; None if the library may choose it.
+    """The number of threads of each training if several run at the same time; None if the library
+    may choose it.
 
-    It is the number of processors divided by that of the trainings, and at most OMP_NUM_THREADS, which both libraries
-    read where no number is given.
+    It is the number of processors divided by that of the trainings, and at most OMP_NUM_THREADS,
+    which both libraries read where no number is given.
     """
     n_workers = min(joblib.effective_n_jobs(n_jobs), n_members)
     if n_workers == 1:
@@ -269,11 +302,13 @@ def train_member(
     is_out_of_bag: Bools,
     seed: int,
 ) -> tuple[BoostedRanker, Floats]:
-    """Train member `number`, counted from 0, a clone of `ranker`, and predict the scores of its out-of-bag queries.
+    """Train member `number`, counted from 0, a clone of `ranker`, and predict the scores of its
+    out-of-bag queries.
 
-    The scores are grouped by query. `is_out_of_bag` is a mask of the queries that were not drawn, shape (n_queries,),
-    `seed` is the `random_state` of the member, and `options` are arguments of `fit` on metrics. Raises ValueError if
-    the member is to stop early on out-of-bag queries and there are none.
+    The scores are grouped by query. `is_out_of_bag` is a mask of the queries that were not drawn,
+    shape (n_queries,), `seed` is the `random_state` of the member, and `options` are arguments of
+    `fit` on metrics. Raises ValueError if the member is to stop early on out-of-bag queries and
+    there are none.
     """
     has_out_of_bag = bool(is_out_of_bag.any())
     with named_part(f"member {number} of the bag, the queries that it drew"):
@@ -282,20 +317,34 @@ def train_member(
     if stops_on_out_of_bag:
         if not has_out_of_bag:
             raise ValueError(
-                f"member {number} was trained on all {len(is_out_of_bag)} queries, so that it has no out-of-bag "
-                "queries for early_stopping_rounds: lower max_samples, or set validation_fraction of the ranker"
+                f"member {number} was trained on all {len(is_out_of_bag)} queries, so that it has "
+                f"no out-of-bag "
+                "queries for early_stopping_rounds: lower max_samples, or set validation_fraction "
+                "of the ranker"
             )
-        with named_part(f"member {number} of the bag, its out-of-bag queries, on which it stops early"):
+        with named_part(
+            f"member {number} of the bag, its out-of-bag queries, on which it stops early"
+        ):
             out_of_bag = data.take(is_out_of_bag)
         options["eval_set"] = [(out_of_bag.X, out_of_bag.labels, out_of_bag.queries.qid)]
     member = clone(ranker).set_params(random_state=seed)
     with named_part(f"member {number} of the bag"):
         weights, position = drawn.weights, drawn.position
-        member.fit(drawn.X, drawn.labels, drawn.queries.qid, sample_weight=weights, position=position, **options)
+        member.fit(
+            drawn.X,
+            drawn.labels,
+            drawn.queries.qid,
+            sample_weight=weights,
+            position=position,
+            **options,
+        )
     if not has_out_of_bag:
         return member, np.zeros(0)
     # Only the features: a log of clicks need not have impressions of these queries.
-    rows, ids = np.flatnonzero(data.queries.repeat(is_out_of_bag)), data.queries.repeat(data.queries.ids)
+    rows, ids = (
+        np.flatnonzero(data.queries.repeat(is_out_of_bag)),
+        data.queries.repeat(data.queries.ids),
+    )
     return member, member.predict(_safe_indexing(data.X, rows), qid=ids[rows])
 
 

@@ -1,4 +1,6 @@
-"""Why a document is ranked above another one: contributions of the features to the difference of their scores."""
+"""Why a document is ranked above another one: contributions of the features to the difference of
+their scores.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ DIGITS = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Contributions of the features to the scores of two documents A and B of a query, or of one document A.
+    """Contributions of the features to the scores of two documents A and B of a query, or of one
+    document A.
 
     Made by :func:`explain`; printing it shows the features with the largest differences, and
     :class:`boostrank.displays.ContributionDisplay` draws them.
@@ -33,16 +36,18 @@ class Explanation:
     ----------
     query : query id
     ranks : tuple of int
-        Ranks of A and B by score, from 1; only that of A if one document is explained. Documents of equal score are
-        ranked in the sequence of their rows.
+        Ranks of A and B by score, from 1; only that of A if one document is explained. Documents of
+        equal score are ranked in the sequence of their rows.
     rows : tuple of int
         Their rows in the data, from 0.
     table : DataFrame, shape (n_features, 6)
-        A row for each feature, the largest absolute difference first. The columns are feature, value_a, value_b,
-        contribution_a, contribution_b, and difference, which is contribution_a minus contribution_b. For one document,
-        value_b is missing and contribution_b is 0: its contributions are differences to the expected score.
+        A row for each feature, the largest absolute difference first. The columns are feature,
+        value_a, value_b, contribution_a, contribution_b, and difference, which is contribution_a
+        minus contribution_b. For one document, value_b is missing and contribution_b is 0: its
+        contributions are differences to the expected score.
     expected_score : float
-        The score that contributions start from: a mean of the scores of training documents, as trees store it.
+        The score that contributions start from: a mean of the scores of training documents, as
+        trees store it.
     ranking : DataFrame, shape (n_documents, 3)
         All documents of the query by rank, with the columns rank, row and score.
 
@@ -73,7 +78,9 @@ class Explanation:
 
     @property
     def difference(self) -> float:
-        """The score of A minus that of B, or minus the expected score: the sum of all differences."""
+        """The score of A minus that of B, or minus the expected score: the sum of all
+        differences.
+        """
         return float(self.table["difference"].sum())
 
     @property
@@ -86,7 +93,11 @@ class Explanation:
         text = f"{text}; B, at rank {self.ranks[1]}, has {number(self.scores[1])}"
         text = f"{text}. The difference is {number(self.difference, '+')}."
         is_tie = self.ranking["score"].iloc[[rank - 1 for rank in self.ranks]].nunique() == 1
-        return f"{text} Documents of equal score are ranked in the sequence of their rows." if is_tie else text
+        return (
+            f"{text} Documents of equal score are ranked in the sequence of their rows."
+            if is_tie
+            else text
+        )
 
     def summary(self, n_features: int = 10) -> pd.DataFrame:
         """The features with the largest differences, and the sum of all others as one row.
@@ -99,9 +110,9 @@ class Explanation:
         Returns
         -------
         DataFrame
-            The columns of `table`. In the last row, if there are other features, `feature` is such as
-            "36 other features" and the values are missing. The sum of its differences is that of `table`, up to
-            rounding errors.
+            The columns of `table`. In the last row, if there are other features, `feature` is such
+            as "36 other features" and the values are missing. The sum of its differences is that of
+            `table`, up to rounding errors.
         """
         check_count("n_features", n_features)
         n_shown = min(int(n_features), int((self.table["difference"] != 0).sum()))
@@ -110,17 +121,34 @@ class Explanation:
             return shown
         numbers = others[["contribution_a", "contribution_b", "difference"]].sum()
         name = "1 other feature" if len(others) == 1 else f"{len(others)} other features"
-        row = pd.DataFrame([{"feature": name, "value_a": None, "value_b": None, **numbers.to_dict()}])
-        return pd.concat([shown.astype({"value_a": object, "value_b": object}), row], ignore_index=True)
+        row = pd.DataFrame(
+            [{"feature": name, "value_a": None, "value_b": None, **numbers.to_dict()}]
+        )
+        return pd.concat(
+            [shown.astype({"value_a": object, "value_b": object}), row], ignore_index=True
+        )
 
     def text_rows(self, n_features: int = 10) -> list[list[str]]:
-        """Rows of text of :meth:`summary`, with the expected score and the scores below, and names of columns above."""
+        """Rows of text of :meth:`summary`, with the expected score and the scores below, and names
+        of columns above.
+        """
         summary = self.summary(n_features)
         number = number_format([*self.scores, self.expected_score, *summary["difference"]])
         rows: list[list[str]] = []
         for row in summary.itertuples():
-            contributions = [number(row.contribution_a), number(row.contribution_b), number(row.difference, "+")]
-            rows.append([feature_text(row.feature), value_text(row.value_a), value_text(row.value_b), *contributions])
+            contributions = [
+                number(row.contribution_a),
+                number(row.contribution_b),
+                number(row.difference, "+"),
+            ]
+            rows.append(
+                [
+                    feature_text(row.feature),
+                    value_text(row.value_a),
+                    value_text(row.value_b),
+                    *contributions,
+                ]
+            )
         expected, *scores = (number(score) for score in (self.expected_score, *self.scores))
         if len(self.ranks) == 1:
             rows = [[row[0], row[1], row[5]] for row in rows]
@@ -139,29 +167,37 @@ class Explanation:
 
 
 def explain(
-    ranker: Any, X: Any, qid: ArrayLike | None = None, *, query: Any = None, ranks: int | Sequence[int] | None = None
+    ranker: Any,
+    X: Any,
+    qid: ArrayLike | None = None,
+    *,
+    query: Any = None,
+    ranks: int | Sequence[int] | None = None,
 ) -> Explanation:
-    """Explain why one document of a query is ranked above another: what each feature adds to the difference.
+    """Explain why one document of a query is ranked above another: what each feature adds to the
+    difference.
 
-    The contributions are the SHAP values of the boosting library, ``predict(X, pred_contrib=True)``, which TreeSHAP
-    computes exactly: ``score = expected score + sum of the contributions``. The expected score is the same for all
-    documents, so that the difference of two scores is the sum of the differences of the contributions. Contributions
-    explain the model, and not the relevance: a feature that the model does not use has the contribution 0.
+    The contributions are the SHAP values of the boosting library, ``predict(X,
+    pred_contrib=True)``, which TreeSHAP computes exactly: ``score = expected score + sum of the
+    contributions``. The expected score is the same for all documents, so that the difference of two
+    scores is the sum of the differences of the contributions. Contributions explain the model, and
+    not the relevance: a feature that the model does not use has the contribution 0.
 
     Parameters
     ----------
     ranker : estimator
-        A fitted ranker of boostrank or a LGBMRanker. Of a Pipeline, give the last step and the features that it gets.
+        A fitted ranker of boostrank or a LGBMRanker. Of a Pipeline, give the last step and the
+        features that it gets.
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
     qid : array-like, shape (n_documents,), optional
-        Query ids; by default the column or the index "qid" of `X`. Without any, all rows belong to one query, for which
-        a ranker with `query_features` must get one number, ``qid=0``.
+        Query ids; by default the column or the index "qid" of `X`. Without any, all rows belong to
+        one query, for which a ranker with `query_features` must get one number, ``qid=0``.
     query : query id, optional
         Required if there are several queries.
     ranks : int or two int, optional
-        The ranks by score, from 1, of the documents A and B. The default is (1, 2). A single rank explains the
-        difference of one score to the expected score, which is also the default for a query of one document: the mean
-        of its query would be the document itself.
+        The ranks by score, from 1, of the documents A and B. The default is (1, 2). A single rank
+        explains the difference of one score to the expected score, which is also the default for a
+        query of one document: the mean of its query would be the document itself.
 
     Returns
     -------
@@ -170,15 +206,15 @@ def explain(
     Raises
     ------
     ValueError
-        For an unknown query, ranks that the query does not have, and arguments of other lengths than `X`; and as
-        `predict` of the ranker.
+        For an unknown query, ranks that the query does not have, and arguments of other lengths
+        than `X`; and as `predict` of the ranker.
     TypeError
         If the ranker has no contributions.
 
     References
     ----------
-    Lundberg et al., "From local explanations to global understanding with explainable AI for trees", Nature Machine
-    Intelligence 2020.
+    Lundberg et al., "From local explanations to global understanding with explainable AI for
+    trees", Nature Machine Intelligence 2020.
 
     Examples
     --------
@@ -205,7 +241,9 @@ def explain(
     scores = np.asarray(ranker.predict(X, **lists), dtype=np.float64)
     order = np.argsort(-scores, kind="stable")
     ranks = _check_ranks(ranks, len(rows), query)
-    ranking = pd.DataFrame({"rank": np.arange(1, len(rows) + 1), "row": rows[order], "score": scores[order]})
+    ranking = pd.DataFrame(
+        {"rank": np.arange(1, len(rows) + 1), "row": rows[order], "score": scores[order]}
+    )
     explained = order[np.array(ranks) - 1]
     if transformer is None:
         documents = _safe_indexing(X, explained)
@@ -216,12 +254,18 @@ def explain(
         contributions = _contributions(ranker, X, **lists)[explained]
         names = transformer.get_feature_names_out()
     names = list(documents.columns if is_pandas(documents) else names)
-    table, expected_score = _table(names, documents, contributions[:, :-1]), float(contributions[0, -1])
-    return Explanation(query, ranks, tuple(rows[explained].tolist()), table, expected_score, ranking)
+    table, expected_score = (
+        _table(names, documents, contributions[:, :-1]),
+        float(contributions[0, -1]),
+    )
+    return Explanation(
+        query, ranks, tuple(rows[explained].tolist()), table, expected_score, ranking
+    )
 
 
 def number_format(values: Sequence[float]) -> Any:
-    """A function that formats numbers with the same number of decimals, enough for 4 digits of the largest of `values`.
+    """A function that formats numbers with the same number of decimals, enough for 4 digits of the
+    largest of `values`.
 
     Examples
     --------
@@ -246,7 +290,13 @@ def value_text(value: Any) -> str:
         return ""
     if isinstance(value, (bool, np.bool_, str)):
         return str(value)
-    return "missing" if pd.isna(value) else f"{value:.6g}" if isinstance(value, (float, np.floating)) else str(value)
+    return (
+        "missing"
+        if pd.isna(value)
+        else f"{value:.6g}"
+        if isinstance(value, (float, np.floating))
+        else str(value)
+    )
 
 
 def feature_text(name: Any) -> str:
@@ -258,7 +308,10 @@ def _rows_of_query(ids: NDArray[Any], query: Any) -> tuple[Any, Ints]:
     """The id of the query that is explained, and its rows."""
     unique = pd.unique(ids)
     if query is None and len(unique) > 1:
-        raise ValueError(f"there are {len(unique)} queries; query must be the id of one of them, such as {unique[0]!s}")
+        raise ValueError(
+            f"there are {len(unique)} queries; query must be the id of one of them, such as "
+            f"{unique[0]!s}"
+        )
     # NumPy would compare the elements of a tuple with the ids.
     wanted = np.empty((), dtype=object)
     wanted[()] = query = unique[0] if query is None else query
@@ -269,7 +322,9 @@ def _rows_of_query(ids: NDArray[Any], query: Any) -> tuple[Any, Ints]:
     return query, rows
 
 
-def _check_ranks(ranks: int | Sequence[int] | None, n_documents: int, query: Any) -> tuple[int, ...]:
+def _check_ranks(
+    ranks: int | Sequence[int] | None, n_documents: int, query: Any
+) -> tuple[int, ...]:
     if ranks is None:
         return (1, 2) if n_documents > 1 else (1,)
     checked = tuple(np.atleast_1d(np.asarray(ranks, dtype=object)))
@@ -286,12 +341,16 @@ def _contributions(ranker: Any, X: Any, **lists: Any) -> NDArray[np.float64]:
         values = ranker.predict(X, pred_contrib=True, **lists)
     except TypeError as error:
         name = type(ranker).__name__
-        raise TypeError(f"{name} has no contributions: predict(X, pred_contrib=True) fails ({error})") from error
+        raise TypeError(
+            f"{name} has no contributions: predict(X, pred_contrib=True) fails ({error})"
+        ) from error
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
 
 
 def _table(names: list[Any], X: Any, contributions: NDArray[np.float64]) -> pd.DataFrame:
-    """The attribute `table` of an :class:`Explanation`, from one or two rows of features and their contributions."""
+    """The attribute `table` of an :class:`Explanation`, from one or two rows of features and their
+    contributions.
+    """
     if is_pandas(X):
         rows = [[X.iloc[i, j] for j in range(X.shape[1])] for i in range(len(X))]
     else:
@@ -299,6 +358,8 @@ def _table(names: list[Any], X: Any, contributions: NDArray[np.float64]) -> pd.D
     value_a, value_b = [*rows, [None] * len(names)][:2]
     a, b = [*contributions, np.zeros(len(names))][:2]
     objects = {"feature": names, "value_a": value_a, "value_b": value_b}
-    table = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in objects.items()})
+    table = pd.DataFrame(
+        {name: pd.Series(column, dtype=object) for name, column in objects.items()}
+    )
     table = table.assign(contribution_a=a, contribution_b=b, difference=a - b)
     return table.iloc[np.argsort(-np.abs(a - b), kind="stable")].reset_index(drop=True)

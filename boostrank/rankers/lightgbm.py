@@ -20,7 +20,9 @@ class NamesOfLGBMRanker(BoostedRanker):
 
     @property
     def feature_name_(self) -> list[str]:
-        """Names of the features in `booster_`: "Column_0", "Column_1", ... for features without names."""
+        """Names of the features in `booster_`: "Column_0", "Column_1", ... for features without
+        names.
+        """
         check_is_fitted(self, "booster_")
         return list(self.booster_.feature_name())
 
@@ -45,7 +47,8 @@ class NamesOfLGBMRanker(BoostedRanker):
 
 
 class LightGBMRanker(NamesOfLGBMRanker):
-    """Gradient boosted ranker on LightGBM, with NDCG-consistent surrogates or LightGBM's own ranking objectives.
+    """Gradient boosted ranker on LightGBM, with NDCG-consistent surrogates or LightGBM's own
+    ranking objectives.
 
     The parameters and attributes that both rankers have are described in full in
     :class:`boostrank.rankers.base.BoostedRanker`.
@@ -53,13 +56,15 @@ class LightGBMRanker(NamesOfLGBMRanker):
     Parameters
     ----------
     objective : str, Surrogate, EdgeLoss, callable or None, default "softmax"
-        The loss: a name or an instance of ours, the name of an objective of LightGBM, or a function.
+        The loss: a name or an instance of ours, the name of an objective of LightGBM, or a
+        function.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets.
     n_estimators : int, optional
-        Number of boosting rounds. For the losses of boostrank, the training queries decide by default.
+        Number of boosting rounds. For the losses of boostrank, the training queries decide by
+        default.
     learning_rate : float, optional
         What a tree is multiplied with.
     subsample_queries : float in (0, 1], optional
@@ -71,47 +76,55 @@ class LightGBMRanker(NamesOfLGBMRanker):
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
     query_features : str, list of str or QueryFeatures, optional
-        Features relative to the list of a query, which the ranker adds: ``["standardize", "rank"]``.
+        Features relative to the list of a query, which the ranker adds: ``["standardize",
+        "rank"]``.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
         Number of threads.
     num_leaves : int, optional
-        As in ``lightgbm.LGBMRanker``. By default 20 for the losses of boostrank, and LightGBM's own default, 31, for
-        its objectives and for functions.
+        As in ``lightgbm.LGBMRanker``. By default 20 for the losses of boostrank, and LightGBM's own
+        default, 31, for its objectives and for functions.
     reg_lambda : float, optional
-        As in ``lightgbm.LGBMRanker``. By default 20 for the losses of boostrank, where it is about a number of
-        documents that a round draws, and LightGBM's own default, 0, for its objectives and for functions.
+        As in ``lightgbm.LGBMRanker``. By default 20 for the losses of boostrank, where it is about
+        a number of documents that a round draws, and LightGBM's own default, 0, for its objectives
+        and for functions.
     max_depth, min_child_samples, min_child_weight, subsample, reg_alpha
-        As in ``lightgbm.LGBMRanker``. The mean Hessian of a surrogate is 1 before the first round, so that
-        `min_child_weight` is about a number of documents. LightGBM draws rows only if the native parameter
-        `subsample_freq` (`bagging_freq`) is set too. `min_child_samples` also counts documents that a round leaves out.
+        As in ``lightgbm.LGBMRanker``. The mean Hessian of a surrogate is 1 before the first round,
+        so that `min_child_weight` is about a number of documents. LightGBM draws rows only if the
+        native parameter `subsample_freq` (`bagging_freq`) is set too. `min_child_samples` also
+        counts documents that a round leaves out.
     importance_type : {"split", "gain"}, default "split"
         Kind of importance in `feature_importances_`: number of splits, or their total gain.
     **native
-        Other parameters of LightGBM by their native names. LightGBM's other names of the parameters above may be used
-        instead of them, such as `num_iterations`, `lambda_l1` or `label_gain`, which is `gain`. `metric`, `eval_at` and
-        `callbacks` are arguments of `fit` that may be given here too; those of `fit` come before them, but
-        `eval_at` replaces that of `fit`, as in LightGBM. `fit` raises an
-        error for names that LightGBM does not know, for parameters that have no meaning in a ranker, and for two names
-        of one parameter with different values; a parameter that has its default does not count.
+        Other parameters of LightGBM by their native names. LightGBM's other names of the parameters
+        above may be used instead of them, such as `num_iterations`, `lambda_l1` or `label_gain`,
+        which is `gain`. `metric`, `eval_at` and `callbacks` are arguments of `fit` that may be
+        given here too; those of `fit` come before them, but `eval_at` replaces that of `fit`, as in
+        LightGBM. `fit` raises an error for names that LightGBM does not know, for parameters that
+        have no meaning in a ranker, and for two names of one parameter with different values; a
+        parameter that has its default does not count.
 
-        Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
-        does not count. Values of too many or too few features, and features that do not exist, are errors.
+        Parameters that concern single features take them by name, or by index from 0; a column
+        "qid" is no feature and does not count. Values of too many or too few features, and features
+        that do not exist, are errors.
 
-        - `monotone_constraints`, `feature_contri`, `max_bin_by_feature`, `cegb_penalty_feature_lazy` and
-          `cegb_penalty_feature_coupled`: a sequence with one value per feature, or a dict, ``{"price": -1}``.
-          Features that a dict does not have are not constrained, and have no penalty, the contribution 1, and `max_bin`
-          bins. With `linear_tree`, LightGBM constrains splits, but not the linear models.
-        - `interaction_constraints`: a list of lists of features. Features of a path in a tree are all in one of the
-          lists. LightGBM does not use features that are in none.
-        - `categorical_feature`: a list of features. Their values are integers from 0; negative ones are missing values.
-          Then exactly these are categorical features, and columns of other categorical types are numbers, the positions
-          of their categories. With "auto", the default, columns of a DataFrame with an unordered categorical type are
-          categorical features.
+        - `monotone_constraints`, `feature_contri`, `max_bin_by_feature`,
+          `cegb_penalty_feature_lazy` and `cegb_penalty_feature_coupled`: a sequence with one value
+          per feature, or a dict, ``{"price": -1}``. Features that a dict does not have are not
+          constrained, and have no penalty, the contribution 1, and `max_bin` bins. With
+          `linear_tree`, LightGBM constrains splits, but not the linear models.
+        - `interaction_constraints`: a list of lists of features. Features of a path in a tree are
+          all in one of the lists. LightGBM does not use features that are in none.
+        - `categorical_feature`: a list of features. Their values are integers from 0; negative ones
+          are missing values. Then exactly these are categorical features, and columns of other
+          categorical types are numbers, the positions of their categories. With "auto", the
+          default, columns of a DataFrame with an unordered categorical type are categorical
+          features.
 
-        With ``device_type="cuda"`` or "gpu", LightGBM grows trees on a GPU, if it was built for it. Losses of boostrank
-        are then computed by the CPU, because LightGBM takes gradients only in the memory of the host.
+        With ``device_type="cuda"`` or "gpu", LightGBM grows trees on a GPU, if it was built for it.
+        Losses of boostrank are then computed by the CPU, because LightGBM takes gradients only in
+        the memory of the host.
 
     Examples
     --------
@@ -167,12 +180,37 @@ class LightGBMRanker(NamesOfLGBMRanker):
         n_jobs: int | None = None,
         **native: Any,
     ) -> None:
-        self.objective, self.gain, self.discount, self.k, self.normalize = objective, gain, discount, k, normalize
-        self.n_estimators, self.learning_rate, self.num_leaves = n_estimators, learning_rate, num_leaves
-        self.max_depth, self.min_child_samples, self.min_child_weight = max_depth, min_child_samples, min_child_weight
-        self.subsample, self.subsample_queries, self.colsample_bytree = subsample, subsample_queries, colsample_bytree
-        self.colsample_bynode, self.reg_alpha, self.reg_lambda = colsample_bynode, reg_alpha, reg_lambda
-        self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
+        self.objective, self.gain, self.discount, self.k, self.normalize = (
+            objective,
+            gain,
+            discount,
+            k,
+            normalize,
+        )
+        self.n_estimators, self.learning_rate, self.num_leaves = (
+            n_estimators,
+            learning_rate,
+            num_leaves,
+        )
+        self.max_depth, self.min_child_samples, self.min_child_weight = (
+            max_depth,
+            min_child_samples,
+            min_child_weight,
+        )
+        self.subsample, self.subsample_queries, self.colsample_bytree = (
+            subsample,
+            subsample_queries,
+            colsample_bytree,
+        )
+        self.colsample_bynode, self.reg_alpha, self.reg_lambda = (
+            colsample_bynode,
+            reg_alpha,
+            reg_lambda,
+        )
+        self.early_stopping_rounds, self.validation_fraction = (
+            early_stopping_rounds,
+            validation_fraction,
+        )
         self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
         self.query_features = query_features
         if native:

@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.base import Backend, Trained
 from boostrank.backends.models import booster_of_state, compressed_state
 from boostrank.inputs.arrays import Ints, finite_numbers
-from boostrank.inputs.checks import check_choice, check_count, check_flag, is_count, named_part, refuse, warn
+from boostrank.inputs.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    is_count,
+    named_part,
+    refuse,
+    warn,
+)
 from boostrank.inputs.frames import QID, index_of, is_pandas, to_pandas, without_column
 from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Labels, as_labels
@@ -27,8 +35,8 @@ from boostrank.training.data import features_and_qid, grouped_features, id_per_r
 from boostrank.training.features import TrainingFeatures, check_features, plain_values
 
 _LISTS_ADVICE = (
-    "The ranker has query_features, which are relative to the list of a query: give qid= or group= as in fit, or a "
-    "column or an index 'qid' of X, or qid=0 if X is one list."
+    "The ranker has query_features, which are relative to the list of a query: give qid= or group= "
+    "as in fit, or a column or an index 'qid' of X, or qid=0 if X is one list."
 )
 
 
@@ -53,15 +61,21 @@ class TrainingQueries:
     fingerprint: int | None
 
     def warn_of_score(self, X: Any, qid: Any, y: Any) -> None:
-        """Warn of a score by the clicks of the training, or of queries that were trained on with other documents.
+        """Warn of a score by the clicks of the training, or of queries that were trained on with
+        other documents.
 
-        The latter is what splitters of rows do. Two data sets that both number their queries from 0 are no parts of
-        one, unless rows of a DataFrame say so.
+        The latter is what splitters of rows do. Two data sets that both number their queries from 0
+        are no parts of one, unless rows of a DataFrame say so.
         """
-        if self.fingerprint is not None and isinstance(y, Labels) and self.fingerprint == y.fingerprint:
+        if (
+            self.fingerprint is not None
+            and isinstance(y, Labels)
+            and self.fingerprint == y.fingerprint
+        ):
             warn(
-                "the ranker was trained on the clicks that score it, and follows their noise, so that the score is too "
-                "good. Score it by the clicks of other sessions (log.select) or on other queries"
+                "the ranker was trained on the clicks that score it, and follows their noise, so "
+                "that the score is too good. Score it by the clicks of other sessions (log.select) "
+                "or on other queries"
             )
         queries, rows = Queries.from_qid(qid), index_of(X)
         if self.rows is not None and rows is not None:
@@ -70,13 +84,19 @@ class TrainingQueries:
             may_be_parts = not (_are_numbered(queries.ids) and _are_numbered(self.ids))
         if not may_be_parts:
             return
-        sizes = pd.Series(self.sizes, index=id_index(self.ids)).reindex(id_index(queries.ids)).to_numpy()
+        sizes = (
+            pd.Series(self.sizes, index=id_index(self.ids))
+            .reindex(id_index(queries.ids))
+            .to_numpy()
+        )
         is_cut = ~np.isnan(sizes) & (sizes != queries.sizes)
         if is_cut.any():
             warn(
-                f"the ranker was trained on other documents of {is_cut.sum()} of the {len(is_cut)} scored queries, "
-                f"such as {str(queries.ids[np.argmax(is_cut)])!r}. Splitters of rows (cv=5, KFold) cut queries apart: "
-                "use cv=QueryKFold(5). If these are other queries with the same ids, give them different ids"
+                f"the ranker was trained on other documents of {is_cut.sum()} of the {len(is_cut)} "
+                f"scored queries, such as {str(queries.ids[np.argmax(is_cut)])!r}. Splitters of "
+                f"rows (cv=5, KFold) cut queries apart: "
+                "use cv=QueryKFold(5). If these are other queries with the same ids, give them "
+                "different ids"
             )
 
 
@@ -97,7 +117,9 @@ class TrainedModel(BaseEstimator):
 
     @property
     def _parameters(self) -> Any:
-        """The ranker whose parameters the model has: the estimator itself, or the ranker of a bag."""
+        """The ranker whose parameters the model has: the estimator itself, or the ranker of a
+        bag.
+        """
         raise NotImplementedError
 
     @property
@@ -124,54 +146,61 @@ class TrainedModel(BaseEstimator):
         num_threads: int | None = None,
         init_score: ArrayLike | None = None,
     ) -> Any:
-        """Predict the score of each row, or, on demand, its leaves or the contributions of the features to its score.
+        """Predict the score of each row, or, on demand, its leaves or the contributions of the
+        features to its score.
 
-        The document with the highest score of a query has rank 1. Scores of different queries need not be comparable.
+        The document with the highest score of a query has rank 1. Scores of different queries need
+        not be comparable.
 
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
-            As in `fit`. From a DataFrame with further columns, or with another sequence of them, which is an error,
-            ``X[ranker.feature_names_in_]`` takes those of the training.
+            As in `fit`. From a DataFrame with further columns, or with another sequence of them,
+            which is an error, ``X[ranker.feature_names_in_]`` takes those of the training.
         qid, group : array-like or str, optional
-            The lists of a ranker with `query_features`, as in `fit`; also one number, ``qid=0``, which makes one list
-            of all rows. They may be left out if `X` has a column or an index level of query ids. Other rankers score
-            documents without their lists, and do not use them.
+            The lists of a ranker with `query_features`, as in `fit`; also one number, ``qid=0``,
+            which makes one list of all rows. They may be left out if `X` has a column or an index
+            level of query ids. Other rankers score documents without their lists, and do not use
+            them.
         num_iteration : int, optional
-            Number of boosting rounds to use. None, 0 and negative numbers mean all rounds from `start_iteration` on, up
-            to `best_iteration_`: the model has no later ones.
+            Number of boosting rounds to use. None, 0 and negative numbers mean all rounds from
+            `start_iteration` on, up to `best_iteration_`: the model has no later ones.
         start_iteration : int, default 0
             The first round to use, counted from 0.
         iteration_range : (int, int), optional
-            The same in XGBoost's notation: the first round, and the one after the last, where 0 means all. Give either
-            this or `num_iteration` and `start_iteration`.
+            The same in XGBoost's notation: the first round, and the one after the last, where 0
+            means all. Give either this or `num_iteration` and `start_iteration`.
         pred_leaf : bool, default False
-            Return the leaf of each tree in which the row ends, as the boosting library numbers leaves.
+            Return the leaf of each tree in which the row ends, as the boosting library numbers
+            leaves.
         pred_contrib : bool, default False
             Return the SHAP values of the features.
         validate_features : bool, default True
-            Whether the names of the columns of a DataFrame must be those of the training. If not, its columns are the
-            features in the sequence of the training, whatever their names are.
+            Whether the names of the columns of a DataFrame must be those of the training. If not,
+            its columns are the features in the sequence of the training, whatever their names are.
         num_threads : int, optional
-            Number of threads of LightGBM. XGBoost predicts with those of the training, `n_jobs`, and takes no others.
+            Number of threads of LightGBM. XGBoost predicts with those of the training, `n_jobs`,
+            and takes no others.
         init_score : array-like, shape (n_documents,), optional
-            Scores to which those of the trees are added, as in `fit`; XGBoost calls them `base_margin`.
+            Scores to which those of the trees are added, as in `fit`; XGBoost calls them
+            `base_margin`.
 
         Returns
         -------
         ndarray
-            Scores, float64, of shape (n_documents,). With `pred_leaf`, leaves, int32, of shape (n_documents, n_trees).
-            With `pred_contrib`, float64 of shape (n_documents, n_features + 1), in CSR format if `X` is sparse: the
-            last column is the expected score, and the sum of each row is its score. XGBoost computes scores and
-            contributions in float32, and counts `base_score` of a model that it trained itself once in every
-            prediction, also in one that starts after the first round.
+            Scores, float64, of shape (n_documents,). With `pred_leaf`, leaves, int32, of shape
+            (n_documents, n_trees). With `pred_contrib`, float64 of shape (n_documents, n_features +
+            1), in CSR format if `X` is sparse: the last column is the expected score, and the sum
+            of each row is its score. XGBoost computes scores and contributions in float32, and
+            counts `base_score` of a model that it trained itself once in every prediction, also in
+            one that starts after the first round.
 
         Raises
         ------
         ValueError
-            For rounds that the model does not have, for features that differ from those of the training, and if a
-            ranker with `query_features` gets no lists; for `num_threads` with XGBoost. For leaves with linear models
-            (`linear_tree`), LightGBM has no contributions.
+            For rounds that the model does not have, for features that differ from those of the
+            training, and if a ranker with `query_features` gets no lists; for `num_threads` with
+            XGBoost. For leaves with linear models (`linear_tree`), LightGBM has no contributions.
 
         Examples
         --------
@@ -192,23 +221,36 @@ class TrainedModel(BaseEstimator):
             raise ValueError("give either pred_leaf=True or pred_contrib=True, not both")
         library, n_rounds = self._library, self._library.n_rounds(self.booster_)
         rounds = _rounds(n_rounds, num_iteration, start_iteration, iteration_range)
-        function: Any = library.leaves if pred_leaf else library.contributions if pred_contrib else library.predict
+        function: Any = (
+            library.leaves
+            if pred_leaf
+            else library.contributions
+            if pred_contrib
+            else library.predict
+        )
         threads = {} if num_threads is None else library.prediction_threads(num_threads)
         X, rows = self._model_features(X, qid, group, validate_features)
         # The libraries need not accept a range of all rounds.
-        values = function(self.booster_, X, None if rounds == range(n_rounds) else rounds, **threads)
+        values = function(
+            self.booster_, X, None if rounds == range(n_rounds) else rounds, **threads
+        )
         values = values if rows is None else values[rows]
         if init_score is None or pred_leaf or pred_contrib:
             return values
-        return values + finite_numbers(init_score, "init_score", X=len(values)) - library.base_score(self.booster_)
+        return (
+            values
+            + finite_numbers(init_score, "init_score", X=len(values))
+            - library.base_score(self.booster_)
+        )
 
     def staged_predict(
         self, X: Any, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
     ) -> Iterator[NDArray[np.float64]]:
         """Predict the scores after each boosting round.
 
-        The scores of single rounds are added up, so that the time is linear in the number of rounds. Each round reads
-        all features again, so that this takes several times as long as `predict`.
+        The scores of single rounds are added up, so that the time is linear in the number of
+        rounds. Each round reads all features again, so that this takes several times as long as
+        `predict`.
 
         Parameters
         ----------
@@ -220,8 +262,9 @@ class TrainedModel(BaseEstimator):
         Returns
         -------
         iterator of ndarray, shape (n_documents,)
-            The scores after the first round, the second, ..., as `predict` gives them with `num_iteration`. With
-            LightGBM they are equal to these; with XGBoost they differ by the precision of float32.
+            The scores after the first round, the second, ..., as `predict` gives them with
+            `num_iteration`. With LightGBM they are equal to these; with XGBoost they differ by the
+            precision of float32.
 
         Examples
         --------
@@ -258,41 +301,53 @@ class TrainedModel(BaseEstimator):
         -------
         ndarray of int32, shape (n_documents, n_trees)
         """
-        return self.predict(X, pred_leaf=True, iteration_range=iteration_range, qid=qid, group=group)
+        return self.predict(
+            X, pred_leaf=True, iteration_range=iteration_range, qid=qid, group=group
+        )
 
     def score(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Mean NDCG of the predicted scores, with the ranker's `gain`, `discount` and `k`; of whole lists without `k`.
+        """Mean NDCG of the predicted scores, with the ranker's `gain`, `discount` and `k`; of whole
+        lists without `k`.
 
-        It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is the measure
-        "agreement", and if `y` is ClickLabels, that of :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and
-        `discount`. ``cross_val_score`` and searches of scikit-learn use this method if they have no `scoring`; other
-        measures are ``scoring=make_scorer("ndcg@10")``, see :func:`boostrank.make_scorer`.
+        It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is
+        the measure "agreement", and if `y` is ClickLabels, that of
+        :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. ``cross_val_score``
+        and searches of scikit-learn use this method if they have no `scoring`; other measures are
+        ``scoring=make_scorer("ndcg@10")``, see :func:`boostrank.make_scorer`.
 
         Parameters
         ----------
         X, y, qid
             As in ``fit``.
         sample_weight : array-like, optional
-            Weights of the queries in the mean, as in :func:`boostrank.ndcg_score`. The ``score`` of a scikit-learn
-            Pipeline passes them on with metadata routing.
+            Weights of the queries in the mean, as in :func:`boostrank.ndcg_score`. The ``score`` of
+            a scikit-learn Pipeline passes them on with metadata routing.
 
         Raises
         ------
         ValueError
-            If there are no query ids, and for labels, query ids, weights or features that are invalid.
+            If there are no query ids, and for labels, query ids, weights or features that are
+            invalid.
 
         Warns
         -----
         UserWarning
-            If queries are scored that the ranker was trained on with other documents, because a splitter by rows, such
-            as scikit-learn's ``KFold``, cut them apart; and if `y` has the clicks that the ranker was trained on.
+            If queries are scored that the ranker was trained on with other documents, because a
+            splitter by rows, such as scikit-learn's ``KFold``, cut them apart; and if `y` has the
+            clicks that the ranker was trained on.
         """
         # Imported on use: a training without validation sets needs no measures.
         from boostrank.metrics.registry import default_measure
 
-        qid = require_qid(find_qid(X, qid, y, column=self._qid_column)[1], f"{type(self).__name__}.score")
+        qid = require_qid(
+            find_qid(X, qid, y, column=self._qid_column)[1], f"{type(self).__name__}.score"
+        )
         self._warn_of_training_data(X, qid, y)
         ranker = self._parameters
         measure = default_measure(as_labels(y), DCG(ranker.k, ranker.gain, ranker.discount))
@@ -304,9 +359,15 @@ class TrainedModel(BaseEstimator):
             self._trained_on.warn_of_score(X, qid, y)
 
     def __getstate__(self) -> dict[str, Any]:
-        """State of a copy or a pickle: without the queries of the training, and with the model compressed."""
-        state = {name: value for name, value in super().__getstate__().items() if name != "_trained_on"}
-        return state | ({"booster_": compressed_state(state["booster_"])} if "booster_" in state else {})
+        """State of a copy or a pickle: without the queries of the training, and with the model
+        compressed.
+        """
+        state = {
+            name: value for name, value in super().__getstate__().items() if name != "_trained_on"
+        }
+        return state | (
+            {"booster_": compressed_state(state["booster_"])} if "booster_" in state else {}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -315,7 +376,9 @@ class TrainedModel(BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """Importance of each feature of the model, shape (n_features,), of the kind that `importance_type` names."""
+        """Importance of each feature of the model, shape (n_features,), of the kind that
+        `importance_type` names.
+        """
         check_is_fitted(self, "booster_")
         return self._importances(self._parameters.importance_type)
 
@@ -330,8 +393,8 @@ class TrainedModel(BaseEstimator):
         Returns
         -------
         Series, shape (n_features,)
-            The index has the names of the features, or their numbers if they have no names; those that `query_features`
-            adds are among them.
+            The index has the names of the features, or their numbers if they have no names; those
+            that `query_features` adds are among them.
 
         Raises
         ------
@@ -342,7 +405,9 @@ class TrainedModel(BaseEstimator):
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         if self.query_features_ is not None:
             names = self.query_features_.get_feature_names_out()
-        return pd.Series(values, index=names, name="importance").sort_values(ascending=False, kind="stable")
+        return pd.Series(values, index=names, name="importance").sort_values(
+            ascending=False, kind="stable"
+        )
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
         """Return `evals_result_`, the values of the metrics of validation sets in every round.
@@ -350,7 +415,8 @@ class TrainedModel(BaseEstimator):
         Raises
         ------
         ValueError
-            If there are none, because there was no validation set, or because the model was read from a file.
+            If there are none, because there was no validation set, or because the model was read
+            from a file.
         """
         check_is_fitted(self, "booster_")
         if not self.evals_result_:
@@ -359,25 +425,31 @@ class TrainedModel(BaseEstimator):
         return self.evals_result_
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file in the format of the boosting library, which can read it without boostrank.
+        """Write the model to a file in the format of the boosting library, which can read it
+        without boostrank.
 
-        With `query_features`, the file also has what :meth:`load_model` needs to compute them, and the names of the
-        features in it say what they are.
+        With `query_features`, the file also has what :meth:`load_model` needs to compute them, and
+        the names of the features in it say what they are.
         """
         check_is_fitted(self, "booster_")
-        self._library.save(self.booster_, path, "" if self.query_features_ is None else self.query_features_.note())
+        self._library.save(
+            self.booster_, path, "" if self.query_features_ is None else self.query_features_.note()
+        )
 
     def load_model(self, path: str | os.PathLike[str]) -> Self:
-        """Read a model from a file in the format of the boosting library; the parameters of the ranker do not change.
+        """Read a model from a file in the format of the boosting library; the parameters of the
+        ranker do not change.
 
-        The file may be that of a ranker or of a bag. Attributes that only a training sets are not there afterwards.
+        The file may be that of a ranker or of a bag. Attributes that only a training sets are not
+        there afterwards.
 
         Raises
         ------
         FileNotFoundError
             If there is no such file.
         ValueError
-            If the file is not a complete model of a ranker of this library. The ranker is then unchanged.
+            If the file is not a complete model of a ranker of this library. The ranker is then
+            unchanged.
         """
         library, (booster, note) = self._library, self._parameters._load(path)
         features = TrainingFeatures.of_model(
@@ -394,21 +466,21 @@ class TrainedModel(BaseEstimator):
     def to_onnx(self) -> Any:
         """Convert the model to an ``onnx.ModelProto``, by the package onnxmltools.
 
-        Its input is "X", float32, of shape (n, n_features_in_), or, with `query_features`, the result of
-        ``query_features_.transform(X, qid)``. Its output is the scores of `predict`, up to the
-        precision of float32. Do not call the converters of onnxmltools on `booster_`: they depend on its objective and
-        its feature names, and do not know those of rankers.
+        Its input is "X", float32, of shape (n, n_features_in_), or, with `query_features`, the
+        result of ``query_features_.transform(X, qid)``. Its output is the scores of `predict`, up
+        to the precision of float32. Do not call the converters of onnxmltools on `booster_`: they
+        depend on its objective and its feature names, and do not know those of rankers.
 
         Raises
         ------
         ValueError
-            For models of which onnxmltools converts only a part, or nothing: of LightGBM's `linear_tree`, of XGBoost's
-            booster "dart", and those with XGBoost's `missing`.
+            For models of which onnxmltools converts only a part, or nothing: of LightGBM's
+            `linear_tree`, of XGBoost's booster "dart", and those with XGBoost's `missing`.
         """
         check_is_fitted(self, "booster_")
         return self._library.to_onnx(self.booster_)
 
-    def export(self, path: str | os.PathLike[str], format: str, **settings: Any) -> None:  # noqa: A002
+    def export(self, path: str | os.PathLike[str], format: str, **settings: Any) -> None:
         """Write the model in the format of another program, such as a search engine.
 
         Parameters
@@ -416,17 +488,17 @@ class TrainedModel(BaseEstimator):
         path : path
             Where to write.
         format : str
-            "elasticsearch", "opensearch", "elastic", "solr" or "vespa", which :func:`boostrank.serving.export` writes,
-            or a format of another package, which names its function in the group "boostrank.exports" of its entry
-            points.
+            "elasticsearch", "opensearch", "elastic", "solr" or "vespa", which
+            :func:`boostrank.serving.export` writes, or a format of another package, which names its
+            function in the group "boostrank.exports" of its entry points.
         **settings
             Arguments of this function.
 
         Raises
         ------
         ValueError
-            For an unknown format, and as the function; for example for a ranker with `query_features`, because search
-            engines score documents without their lists.
+            For an unknown format, and as the function; for example for a ranker with
+            `query_features`, because search engines score documents without their lists.
 
         Examples
         --------
@@ -453,7 +525,9 @@ class TrainedModel(BaseEstimator):
         return tags
 
     def _set_model(self, trained: Trained, features: TrainingFeatures) -> None:
-        """Set the attributes of a fitted estimator that follow from its model; remove those of an earlier training."""
+        """Set the attributes of a fitted estimator that follow from its model; remove those of an
+        earlier training.
+        """
         for name in list(vars(self)):
             if name.endswith("_"):
                 delattr(self, name)
@@ -461,7 +535,9 @@ class TrainedModel(BaseEstimator):
         self.booster_, self.best_iteration_, self.evals_result_, self._best_round = trained[:4]
         self.best_score_: dict[str, dict[str, float]] = {}
         for name, metrics in self.evals_result_.items():
-            self.best_score_[name] = {metric: values[self._best_round - 1] for metric, values in metrics.items()}
+            self.best_score_[name] = {
+                metric: values[self._best_round - 1] for metric, values in metrics.items()
+            }
         self.n_features_in_, self.query_features_ = features.n_features_in_, features.query_features
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
@@ -474,31 +550,50 @@ class TrainedModel(BaseEstimator):
         return self._library.importances(self.booster_, kind)
 
     def _checked_features(self, X: Any, validate_names: bool = True) -> Any:
-        """The features of `X`, checked, without the column of query ids unless the model has a feature of this name."""
+        """The features of `X`, checked, without the column of query ids unless the model has a
+        feature of this name.
+        """
         check_flag("validate_features", validate_names)
         names: Any = getattr(self, "feature_names_in_", ())
         for name in {QID, self._qid_column} - set(names):
             X = without_column(X, name)
-        if not validate_names and is_pandas(X := to_pandas(X)) and X.shape[1] == self.n_features_in_:
+        if (
+            not validate_names
+            and is_pandas(X := to_pandas(X))
+            and X.shape[1] == self.n_features_in_
+        ):
             X = X.set_axis(names if len(names) else range(X.shape[1]), axis=1)
         return check_features(self, X)
 
-    def _model_features(self, X: Any, qid: Any, group: Any, validate_names: bool = True) -> tuple[Any, Ints | None]:
-        """The features as the model takes them, and which row of theirs each row of `X` is; None for the same row."""
+    def _model_features(
+        self, X: Any, qid: Any, group: Any, validate_names: bool = True
+    ) -> tuple[Any, Ints | None]:
+        """The features as the model takes them, and which row of theirs each row of `X` is; None
+        for the same row.
+        """
         if self.query_features_ is None:
-            # LightGBM refuses numbers in place of categories, also of a model whose categories are not known.
+            # LightGBM refuses numbers in place of categories, also of a model whose categories are
+            # not known.
             unknown = getattr(self.booster_, "pandas_categorical", None)
-            has_categories = unknown or (self._categories is not None and self._categories.by_column)
+            has_categories = unknown or (
+                self._categories is not None and self._categories.by_column
+            )
             names: Any = getattr(self, "feature_names_in_", ())
-            values = plain_values(names, X) if validate_names is True and not has_categories else None
+            values = (
+                plain_values(names, X) if validate_names is True and not has_categories else None
+            )
             return self._checked_features(X, validate_names) if values is None else values, None
         receiver = f"{type(self).__name__}.predict"
-        X, ids = features_and_qid(X, None, id_per_row(X, qid), group, receiver, _LISTS_ADVICE, self._qid_column)
+        X, ids = features_and_qid(
+            X, None, id_per_row(X, qid), group, receiver, _LISTS_ADVICE, self._qid_column
+        )
         X, queries = self._checked_features(X, validate_names), Queries.from_qid(ids)
         X = self.query_features_.expand_new(grouped_features(X, queries), queries)
         return X, None if queries.permutation is None else np.argsort(queries.permutation)
 
-    def _scores_by_round(self, X: Any, rows: Ints | None, base_score: float) -> Iterator[NDArray[np.float64]]:
+    def _scores_by_round(
+        self, X: Any, rows: Ints | None, base_score: float
+    ) -> Iterator[NDArray[np.float64]]:
         scores = np.full(X.shape[0], base_score)
         for i in range(self._library.n_rounds(self.booster_)):
             scores += self._library.predict(self.booster_, X, range(i, i + 1)) - base_score
@@ -506,20 +601,30 @@ class TrainedModel(BaseEstimator):
 
 
 def _rounds(n_rounds: int, num_iteration: Any, start_iteration: Any, iteration_range: Any) -> range:
-    """The rounds of a prediction, in the notation of LightGBM or in that of XGBoost, a pair in which the end 0 is all.
+    """The rounds of a prediction, in the notation of LightGBM or in that of XGBoost, a pair in
+    which the end 0 is all.
 
     Raises ValueError for rounds that a model of `n_rounds` does not have.
     """
     check_count("start_iteration", start_iteration, smallest=0)
     check_count("num_iteration", num_iteration, smallest=None, optional=True)
-    first, end = start_iteration, 0 if (num_iteration or 0) <= 0 else start_iteration + num_iteration
+    first, end = (
+        start_iteration,
+        0 if (num_iteration or 0) <= 0 else start_iteration + num_iteration,
+    )
     if iteration_range is not None:
         if num_iteration is not None or start_iteration != 0:
-            raise ValueError("give either iteration_range, or num_iteration and start_iteration, not both")
+            raise ValueError(
+                "give either iteration_range, or num_iteration and start_iteration, not both"
+            )
         is_pair = isinstance(iteration_range, (tuple, list)) and len(iteration_range) == 2
         first, end = iteration_range if is_pair and all(map(is_count, iteration_range)) else (-1, 0)
         if not 0 <= first < (end or n_rounds):
-            refuse("iteration_range", iteration_range, "(first, end) with 0 <= first < end, or end 0 for all rounds")
+            refuse(
+                "iteration_range",
+                iteration_range,
+                "(first, end) with 0 <= first < end, or end 0 for all rounds",
+            )
     if first >= max(n_rounds, 1) or end > n_rounds:
         number = f"the number of rounds of the model, {n_rounds} (rounds after the best one are not kept)"
         raise ValueError(f"the rounds from {first} to {end or 'the last'} go beyond {number}")

@@ -42,7 +42,9 @@ class NamesOfXGBRanker(BoostedRanker):
 
     @property
     def best_iteration(self) -> int:
-        """The round that early stopping found, counted from 0; there is none without early stopping."""
+        """The round that early stopping found, counted from 0; there is none without early
+        stopping.
+        """
         return int(self.get_booster().best_iteration)
 
     @property
@@ -56,26 +58,34 @@ class NamesOfXGBRanker(BoostedRanker):
         return np.array([xgboost_backend.base_score(self.get_booster())], dtype=np.float32)
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
-        """Return the values of the metrics of validation sets in every round, with the names of sets in XGBRanker.
+        """Return the values of the metrics of validation sets in every round, with the names of
+        sets in XGBRanker.
 
-        They are those of `evals_result_`, but sets without a name of their own are "validation_0", "validation_1", ...
+        They are those of `evals_result_`, but sets without a name of their own are "validation_0",
+        "validation_1", ...
 
         Raises
         ------
         ValueError
-            If there are none, because there was no validation set, or because the model was read from a file.
+            If there are none, because there was no validation set, or because the model was read
+            from a file.
         """
         sets = enumerate(super().evals_result().items())
-        return {f"validation_{i}" if name in ("training", f"valid_{i}") else name: values for i, (name, values) in sets}
+        return {
+            f"validation_{i}" if name in ("training", f"valid_{i}") else name: values
+            for i, (name, values) in sets
+        }
 
 
 class XGBoostRanker(NamesOfXGBRanker):
-    """Gradient boosted ranker on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking objectives.
+    """Gradient boosted ranker on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking
+    objectives.
 
-    An element that a sparse matrix does not store is 0, as in a dense array, and not missing, as it would be in XGBoost
-    itself. Sparse features are given to XGBoost in dense blocks of rows, so that training takes the time of dense
-    features, and the memory that XGBoost needs for these. Only the dense array itself is not made, except with
-    `tree_method` "exact" or "approx", or with weights of a native objective.
+    An element that a sparse matrix does not store is 0, as in a dense array, and not missing, as it
+    would be in XGBoost itself. Sparse features are given to XGBoost in dense blocks of rows, so
+    that training takes the time of dense features, and the memory that XGBoost needs for these.
+    Only the dense array itself is not made, except with `tree_method` "exact" or "approx", or with
+    weights of a native objective.
 
     The parameters and attributes that both rankers have are described in full in
     :class:`boostrank.rankers.base.BoostedRanker`.
@@ -89,7 +99,8 @@ class XGBoostRanker(NamesOfXGBRanker):
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets.
     n_estimators : int, optional
-        Number of boosting rounds. For the losses of boostrank, the training queries decide by default.
+        Number of boosting rounds. For the losses of boostrank, the training queries decide by
+        default.
     learning_rate : float, optional
         What a tree is multiplied with.
     subsample_queries : float in (0, 1], optional
@@ -101,61 +112,69 @@ class XGBoostRanker(NamesOfXGBRanker):
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
     query_features : str, list of str or QueryFeatures, optional
-        Features relative to the list of a query, which the ranker adds: ``["standardize", "rank"]``.
+        Features relative to the list of a query, which the ranker adds: ``["standardize",
+        "rank"]``.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
         Number of threads.
     max_depth, max_leaves, grow_policy : int, int and str, optional
-        As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as LightGBM does: the
-        leaf with the largest gain is split until there are 20 leaves (`grow_policy` "lossguide", `max_leaves` 20,
-        `max_depth` 0, which means any). If one of them is set, the others have XGBoost's own defaults: "depthwise", 0
-        (any number of leaves) and 6. So have all three for XGBoost's objectives, for functions, and with
-        ``tree_method="exact"``.
+        As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as
+        LightGBM does: the leaf with the largest gain is split until there are 20 leaves
+        (`grow_policy` "lossguide", `max_leaves` 20, `max_depth` 0, which means any). If one of them
+        is set, the others have XGBoost's own defaults: "depthwise", 0 (any number of leaves) and 6.
+        So have all three for XGBoost's objectives, for functions, and with ``tree_method="exact"``.
     gamma, subsample, tree_method, max_bin
         As in ``xgboost.XGBRanker``.
     min_child_weight, reg_lambda : float, optional
-        As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so that both are about
-        numbers of documents that a round draws. By default 10 and 20 for the losses of boostrank, and XGBoost's own
-        defaults, 1 and 1, for its objectives and for functions.
+        As in ``xgboost.XGBRanker``. The mean Hessian of a surrogate is 1 before the first round, so
+        that both are about numbers of documents that a round draws. By default 10 and 20 for the
+        losses of boostrank, and XGBoost's own defaults, 1 and 1, for its objectives and for
+        functions.
     reg_alpha : float, default 0
         As in ``xgboost.XGBRanker``.
     importance_type : str, default "gain"
-        Kind of importance in `feature_importances_`: "weight", "gain", "cover", "total_gain" or "total_cover".
-        They are not divided by their sum, as ``xgboost.XGBRanker`` does.
+        Kind of importance in `feature_importances_`: "weight", "gain", "cover", "total_gain" or
+        "total_cover". They are not divided by their sum, as ``xgboost.XGBRanker`` does.
     **native
-        Other parameters of XGBoost by their native names. XGBoost's other names of the parameters above may be used
-        instead of them, such as `eta` or `num_boost_round`. `eval_metric` (names and measures, of which the last one
-        decides on early stopping, as in XGBRanker) and `callbacks` are arguments of `fit` that may be given here; those
-        of `fit` come before them. `base_score` is the score before the first round, 0 by default; it is that of
-        `init_model` otherwise. `fit` raises an error for names that XGBoost does not know, for parameters that have no
-        meaning in a ranker or beside the others, and for two names of one parameter with different values; a parameter
-        that has its default does not count.
+        Other parameters of XGBoost by their native names. XGBoost's other names of the parameters
+        above may be used instead of them, such as `eta` or `num_boost_round`. `eval_metric` (names
+        and measures, of which the last one decides on early stopping, as in XGBRanker) and
+        `callbacks` are arguments of `fit` that may be given here; those of `fit` come before them.
+        `base_score` is the score before the first round, 0 by default; it is that of `init_model`
+        otherwise. `fit` raises an error for names that XGBoost does not know, for parameters that
+        have no meaning in a ranker or beside the others, and for two names of one parameter with
+        different values; a parameter that has its default does not count.
 
-        Parameters that concern single features take them by name, or by index from 0; a column "qid" is no feature and
-        does not count. Values of too many or too few features, and features that do not exist, are errors.
+        Parameters that concern single features take them by name, or by index from 0; a column
+        "qid" is no feature and does not count. Values of too many or too few features, and features
+        that do not exist, are errors.
 
-        - `monotone_constraints`: a sequence with one value per feature, or a dict, ``{"price": -1}``. Features that a
-          dict does not have are not constrained.
-        - `interaction_constraints`: a list of lists of features. Features of a path in a tree are all in one of the
-          lists. A feature that is in none is on no path with others.
-        - `feature_weights`: one weight per feature, or a dict, in which others have the weight 1. They are used where
-          `colsample_bytree`, `colsample_bylevel` or `colsample_bynode` sample features. Features of weight 0 are
-          sampled only if there are not enough others.
-        - `feature_types`: one of "q", "int", "i", "float" (all for numbers) or "c" (categorical) per feature, or a
-          dict, in which others have the type of their column. The values of categorical features are integers from 0.
-        - `missing`: a number or infinity that means a missing value, besides NaN; not for DataFrames with columns of a
-          categorical type. It is a property of the model: `predict` and saved models use that of the training. With
-          ``missing=0``, elements that a sparse matrix does not store are missing.
+        - `monotone_constraints`: a sequence with one value per feature, or a dict, ``{"price":
+          -1}``. Features that a dict does not have are not constrained.
+        - `interaction_constraints`: a list of lists of features. Features of a path in a tree are
+          all in one of the lists. A feature that is in none is on no path with others.
+        - `feature_weights`: one weight per feature, or a dict, in which others have the weight 1.
+          They are used where `colsample_bytree`, `colsample_bylevel` or `colsample_bynode` sample
+          features. Features of weight 0 are sampled only if there are not enough others.
+        - `feature_types`: one of "q", "int", "i", "float" (all for numbers) or "c" (categorical)
+          per feature, or a dict, in which others have the type of their column. The values of
+          categorical features are integers from 0.
+        - `missing`: a number or infinity that means a missing value, besides NaN; not for
+          DataFrames with columns of a categorical type. It is a property of the model: `predict`
+          and saved models use that of the training. With ``missing=0``, elements that a sparse
+          matrix does not store are missing.
 
-        Columns of a DataFrame with a categorical type are categorical features. In the model, names of categories that
-        are not ASCII are percent-encoded, such as "utf-8''caf%C3%A9", because XGBoost would store them incompletely.
+        Columns of a DataFrame with a categorical type are categorical features. In the model, names
+        of categories that are not ASCII are percent-encoded, such as "utf-8''caf%C3%A9", because
+        XGBoost would store them incompletely.
 
-        With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed
-        (``pip install "cupy-cuda12x[ctk]"``), surrogates that take arrays of a GPU
-        (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed there too: of those with a name, all
-        but "consistent-lambdarank", "pairwise-logistic" and "pairwise-squared-hinge". Other losses are
-        computed by the CPU, and XGBoost copies gradients to the GPU.
+        With ``device="cuda"``, XGBoost grows trees on a GPU. If CuPy is installed (``pip install
+        "cupy-cuda12x[ctk]"``), surrogates that take arrays of a GPU
+        (:attr:`~boostrank.surrogates.Surrogate.takes_device_arrays`) are computed there too: of
+        those with a name, all but "consistent-lambdarank", "pairwise-logistic" and
+        "pairwise-squared-hinge". Other losses are computed by the CPU, and XGBoost copies gradients
+        to the GPU.
 
     Examples
     --------
@@ -217,13 +236,34 @@ class XGBoostRanker(NamesOfXGBRanker):
         n_jobs: int | None = None,
         **native: Any,
     ) -> None:
-        self.objective, self.gain, self.discount, self.k, self.normalize = objective, gain, discount, k, normalize
-        self.n_estimators, self.learning_rate, self.max_depth = n_estimators, learning_rate, max_depth
-        self.max_leaves, self.grow_policy, self.min_child_weight = max_leaves, grow_policy, min_child_weight
+        self.objective, self.gain, self.discount, self.k, self.normalize = (
+            objective,
+            gain,
+            discount,
+            k,
+            normalize,
+        )
+        self.n_estimators, self.learning_rate, self.max_depth = (
+            n_estimators,
+            learning_rate,
+            max_depth,
+        )
+        self.max_leaves, self.grow_policy, self.min_child_weight = (
+            max_leaves,
+            grow_policy,
+            min_child_weight,
+        )
         self.gamma, self.subsample, self.subsample_queries = gamma, subsample, subsample_queries
-        self.colsample_bytree, self.colsample_bynode, self.reg_alpha = colsample_bytree, colsample_bynode, reg_alpha
+        self.colsample_bytree, self.colsample_bynode, self.reg_alpha = (
+            colsample_bytree,
+            colsample_bynode,
+            reg_alpha,
+        )
         self.reg_lambda, self.tree_method, self.max_bin = reg_lambda, tree_method, max_bin
-        self.early_stopping_rounds, self.validation_fraction = early_stopping_rounds, validation_fraction
+        self.early_stopping_rounds, self.validation_fraction = (
+            early_stopping_rounds,
+            validation_fraction,
+        )
         self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
         self.query_features = query_features
         if native:
@@ -236,17 +276,20 @@ class XGBoostRanker(NamesOfXGBRanker):
 
 
 def load_model(path: str | os.PathLike[str]) -> LightGBMRanker | XGBoostRanker:
-    """Read a model file of a ranker, a bag, LightGBM or XGBoost; its content says which ranker has the model.
+    """Read a model file of a ranker, a bag, LightGBM or XGBoost; its content says which ranker has
+    the model.
 
     Parameters
     ----------
     path : str or path
-        A file of ``save_model``, of a ranker, a :class:`boostrank.BaggedRanker` or a booster of the libraries.
+        A file of ``save_model``, of a ranker, a :class:`boostrank.BaggedRanker` or a booster of the
+        libraries.
 
     Returns
     -------
     LightGBMRanker or XGBoostRanker
-        With the model and its features, and the default parameters. A bag is one model, with the trees of all members.
+        With the model and its features, and the default parameters. A bag is one model, with the
+        trees of all members.
 
     Raises
     ------
@@ -273,4 +316,7 @@ def load_model(path: str | os.PathLike[str]) -> LightGBMRanker | XGBoostRanker:
         return LightGBMRanker().load_model(path)
     if head.startswith(b"{"):
         return XGBoostRanker().load_model(path)
-    raise ValueError(f"{os.fspath(path)!r} is a model neither of LightGBM nor of XGBoost; joblib.load reads a pickle")
+    raise ValueError(
+        f"{os.fspath(path)!r} is a model neither of LightGBM nor of XGBoost; joblib.load reads a "
+        f"pickle"
+    )

@@ -1,4 +1,6 @@
-"""Runs, which are rankings of retrieved documents, and their measures, given relevance judgments."""
+"""Runs, which are rankings of retrieved documents, and their measures, given relevance
+judgments.
+"""
 
 import lazy_loader
 

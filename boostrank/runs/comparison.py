@@ -27,10 +27,11 @@ def compare_runs(
     n_permutations: int = 10_000,
     random_state: Any = 0,
 ) -> Comparison:
-    """Compare the measures of runs with those of a baseline on the same queries, given relevance judgments.
+    """Compare the measures of runs with those of a baseline on the same queries, given relevance
+    judgments.
 
-    All runs are evaluated on the same queries, and differences are paired by query. Each run is joined with the
-    judgments and sorted once for all measures.
+    All runs are evaluated on the same queries, and differences are paired by query. Each run is
+    joined with the judgments and sorted once for all measures.
 
     Parameters
     ----------
@@ -39,13 +40,15 @@ def compare_runs(
     runs : dict of str to run
         Runs by name, each in one of the forms of :func:`boostrank.evaluate_run`.
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
-        As in :func:`boostrank.evaluate_run`. Counts, such as "NumRet", are compared by their means over queries.
+        As in :func:`boostrank.evaluate_run`. Counts, such as "NumRet", are compared by their means
+        over queries.
     ties
         As in :func:`boostrank.evaluate_run`.
     queries : {"judged", "common"}, optional
-        Which queries are evaluated. "judged": all queries that have judgments; a run has the value 0 for those that it
-        misses. "common": queries that have judgments and are in all runs. The default is "judged", with a warning if a
-        run misses a query, or has queries without judgments, which are never evaluated.
+        Which queries are evaluated. "judged": all queries that have judgments; a run has the value
+        0 for those that it misses. "common": queries that have judgments and are in all runs. The
+        default is "judged", with a warning if a run misses a query, or has queries without
+        judgments, which are never evaluated.
     baseline : str, optional
         Name of the run to compare with; the first one by default.
     n_permutations : int, default 10_000
@@ -61,10 +64,11 @@ def compare_runs(
     Raises
     ------
     ValueError
-        If `baseline` is not the name of a run, if there is no common query, for geometric means ("gm_map"), and as
-        :func:`boostrank.evaluate_run`.
+        If `baseline` is not the name of a run, if there is no common query, for geometric means
+        ("gm_map"), and as :func:`boostrank.evaluate_run`.
     TypeError
-        If `runs` is not a dict of one or more runs by name, or a table or values by query id have another form.
+        If `runs` is not a dict of one or more runs by name, or a table or values by query id have
+        another form.
 
     Warns
     -----
@@ -95,9 +99,15 @@ def compare_runs(
     """
     baseline = check_named("run", runs, baseline)
     measures = measures_of_runs(measures)
-    geometric = [name for name, measure in measures.items() if getattr(measure, "summary", "") == "geometric mean"]
+    geometric = [
+        name
+        for name, measure in measures.items()
+        if getattr(measure, "summary", "") == "geometric mean"
+    ]
     if geometric:
-        raise ValueError(f"{geometric[0]} is a geometric mean, and runs are compared by means: use map or bpref")
+        raise ValueError(
+            f"{geometric[0]} is a geometric mean, and runs are compared by means: use map or bpref"
+        )
     all_judgments, tables, values = as_qrels(qrels), {}, {}
     for name, run in runs.items():
         with named_part(f"the run {name}"):
@@ -112,7 +122,9 @@ def compare_runs(
     ids = values[baseline].index.to_numpy()
     relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
     n_relevant = relevant.reindex(ids, fill_value=0).to_numpy()
-    by_run = [table.assign(run=name, query=ids, relevant=n_relevant) for name, table in values.items()]
+    by_run = [
+        table.assign(run=name, query=ids, relevant=n_relevant) for name, table in values.items()
+    ]
     per_query = pd.concat(by_run, ignore_index=True)[["run", "query", "relevant", *measures]]
     tests: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
     texts = {name: str(value) for name, value in {**settings, "queries": queries, **tests}.items()}

@@ -1,4 +1,6 @@
-"""Measures of a run, given relevance judgments: ours, and others that the programs of ir_measures compute."""
+"""Measures of a run, given relevance judgments: ours, and others that the programs of ir_measures
+compute.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasur
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.metrics.names import MEASURES, base_name
 from boostrank.metrics.query_groups import as_groups, table_of_queries
-from boostrank.metrics.registry import by_name, from_parsed, get_measure, is_of_ir_measures, unknown_name
+from boostrank.metrics.registry import (
+    by_name,
+    from_parsed,
+    get_measure,
+    is_of_ir_measures,
+    unknown_name,
+)
 from boostrank.queries.by_id import align, by_id, refuse_unknown, shown
 from boostrank.queries.dcg import TIES
 from boostrank.queries.queries import Queries
@@ -53,59 +61,66 @@ def evaluate_run(
 ) -> Any:
     """Compute measures of a run, given relevance judgments.
 
-    Documents that are relevant but were not retrieved count in the ideal DCG, in recall and in the number of relevant
-    documents of MAP, and contribute nothing. A merge of the two tables by hand loses them.
+    Documents that are relevant but were not retrieved count in the ideal DCG, in recall and in the
+    number of relevant documents of MAP, and contribute nothing. A merge of the two tables by hand
+    loses them.
 
     Parameters
     ----------
     qrels, run : DataFrame, dict of dicts, iterable of named tuples, or object of ranx
-        Judgments and a ranking of the documents of each query: results of :func:`boostrank.read_qrels` and
-        :func:`boostrank.read_run`; DataFrames of pandas or polars with the columns "query_id", "doc_id" and "relevance"
-        or "score"; relevance or score by document by query, as for pytrec_eval and ranx; or records of ir_measures.
-        Documents without a judgment, and those with a relevance below 0, have the relevance 0. A document with several
-        judgments, which differ in their "iteration", is an error unless only measures of ir_measures are asked for that
-        have subtopics.
+        Judgments and a ranking of the documents of each query: results of
+        :func:`boostrank.read_qrels` and :func:`boostrank.read_run`; DataFrames of pandas or polars
+        with the columns "query_id", "doc_id" and "relevance" or "score"; relevance or score by
+        document by query, as for pytrec_eval and ranx; or records of ir_measures. Documents without
+        a judgment, and those with a relevance below 0, have the relevance 0. A document with
+        several judgments, which differ in their "iteration", is an error unless only measures of
+        ir_measures are asked for that have subtopics.
     measures : str or Measure, or list or dict of them, default ("nDCG@10",)
-        Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``, ``"AP(rel=2)"`` and
-        ``"RR"``, have its conventions, which are those of trec_eval: the gain of nDCG is the label y itself. Others
-        have the conventions of boostrank: ``"ndcg@10"`` has the gain ``2^y - 1``. A list with both is an error.
-        Counts of what was judged or retrieved, such as ``"NumRet"``, are taken only here. Other measures of
-        ir_measures, such as ``"alpha_nDCG@10"``, ``"Judged@10"``, and ``"P(judged_only=True)@5"``, which leaves out
-        documents without a judgment as ``trec_eval -J``, are computed by the programs that this package calls, if it is
-        installed, with their tie rule and all queries and documents.
+        Arguments of :func:`boostrank.get_measure`. Names of ir_measures, such as ``"nDCG@10"``,
+        ``"AP(rel=2)"`` and ``"RR"``, have its conventions, which are those of trec_eval: the gain
+        of nDCG is the label y itself. Others have the conventions of boostrank: ``"ndcg@10"`` has
+        the gain ``2^y - 1``. A list with both is an error. Counts of what was judged or retrieved,
+        such as ``"NumRet"``, are taken only here. Other measures of ir_measures, such as
+        ``"alpha_nDCG@10"``, ``"Judged@10"``, and ``"P(judged_only=True)@5"``, which leaves out
+        documents without a judgment as ``trec_eval -J``, are computed by the programs that this
+        package calls, if it is installed, with their tie rule and all queries and documents.
         ``"official"`` stands for the measures that trec_eval prints by default.
     ties : {"trec_eval", "average", "stable", "best", "worst"}, default "trec_eval"
-        How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores that are equal as
-        float32 are equal. The other rules are those of :func:`boostrank.ndcg_score`, where "stable" keeps the sequence
-        of the run.
+        How documents with equal scores are ranked. "trec_eval" ranks them by decreasing id; scores
+        that are equal as float32 are equal. The other rules are those of
+        :func:`boostrank.ndcg_score`, where "stable" keeps the sequence of the run.
     queries : {"judged", "common"}, optional
-        Which queries are evaluated. "judged": all queries that have judgments; those that are not in the run have the
-        value 0. "common": queries that have judgments and are in the run, as in trec_eval without ``-c``. The default
-        is "judged", with a warning if a query is in only one of the two.
+        Which queries are evaluated. "judged": all queries that have judgments; those that are not
+        in the run have the value 0. "common": queries that have judgments and are in the run, as in
+        trec_eval without ``-c``. The default is "judged", with a warning if a query is in only one
+        of the two.
     sample_weight : Mapping, Series or DataFrame, optional
-        Weight of each query in the means, by query id: a dict, a Series with the query ids as index, or a DataFrame
-        with two columns, one of them called "query_id", "query", "qid" or "q_id". Weights of other queries are ignored.
+        Weight of each query in the means, by query id: a dict, a Series with the query ids as
+        index, or a DataFrame with two columns, one of them called "query_id", "query", "qid" or
+        "q_id". Weights of other queries are ignored.
     per_query : bool, default False
         Return the values of each query instead of the means.
     by : Mapping, Series or DataFrame, optional
-        Group of each query by query id, in the same forms. Queries that the judgments and the run have, but that are
-        not evaluated, are ignored.
+        Group of each query by query id, in the same forms. Queries that the judgments and the run
+        have, but that are not evaluated, are ignored.
 
     Returns
     -------
     dict of str to float, or DataFrame
-        Means over queries by the name of the measure. With `per_query` it is a DataFrame with one column per measure
-        and one row per query, with the query ids as index. With `by` it is that of :func:`boostrank.evaluate`: means
-        by group with 95% intervals, or the values of each query with their group.
+        Means over queries by the name of the measure. With `per_query` it is a DataFrame with one
+        column per measure and one row per query, with the query ids as index. With `by` it is that
+        of :func:`boostrank.evaluate`: means by group with 95% intervals, or the values of each
+        query with their group.
 
     Raises
     ------
     ValueError
-        If a table or setting is invalid, if no query is in both tables, or for a measure that is not defined where
-        documents are missing in the run: auc, agreement, and those with a fraction as cutoff. If a measure
-        is unknown; or if ir_measures has to compute it, and is not installed, or `ties` is given. If an
-        evaluated query has no weight or no group, or several different ones; if a weight is negative or not finite, or
-        all are 0; or if `by` has a query that neither the judgments nor the run have.
+        If a table or setting is invalid, if no query is in both tables, or for a measure that is
+        not defined where documents are missing in the run: auc, agreement, and those with a
+        fraction as cutoff. If a measure is unknown; or if ir_measures has to compute it, and is not
+        installed, or `ties` is given. If an evaluated query has no weight or no group, or several
+        different ones; if a weight is negative or not finite, or all are 0; or if `by` has a query
+        that neither the judgments nor the run have.
     TypeError
         If `qrels`, `run`, `sample_weight` or `by` has another form.
 
@@ -116,7 +131,8 @@ def evaluate_run(
 
     References
     ----------
-    Buckley et al., trec_eval 9. MacAvaney, Macdonald and Ounis, "Streamlining evaluation with ir-measures", ECIR 2022.
+    Buckley et al., trec_eval 9. MacAvaney, Macdonald and Ounis, "Streamlining evaluation with
+    ir-measures", ECIR 2022.
 
     Examples
     --------
@@ -133,10 +149,14 @@ def evaluate_run(
     1  all queries     AP        1  0.1667
     """
     check_flag("per_query", per_query)
-    checked = {name: for_runs(name, measure, ties) for name, measure in measures_of_runs(measures).items()}
+    checked = {
+        name: for_runs(name, measure, ties) for name, measure in measures_of_runs(measures).items()
+    }
     judgments, retrieved = as_qrels(qrels), as_run(run)
     ours = [measure for measure in checked.values() if isinstance(measure, QueryMeasure)]
-    judged = join(judgments, retrieved, trec_ties=ties == TREC_EVAL, queries=queries, subtopics=not ours)
+    judged = join(
+        judgments, retrieved, trec_ties=ties == TREC_EVAL, queries=queries, subtopics=not ours
+    )
     ids = judged.queries.ids
     weights = np.ones(len(ids)) if sample_weight is None else weights_by_id(sample_weight, ids)
     groups = None if by is None else groups_by_id(by, ids, judgments, retrieved)
@@ -155,13 +175,18 @@ def evaluate_run(
         results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
-    summaries = {name: measure.summary for name, measure in checked.items() if isinstance(measure, QueryMeasure)}
+    summaries = {
+        name: measure.summary
+        for name, measure in checked.items()
+        if isinstance(measure, QueryMeasure)
+    }
     table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
     return table_of_queries(table, groups, weights, per_query, summaries)
 
 
 def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Any]:
-    """The measures of runs by name, as :func:`boostrank.metrics.named_measures`, with names of ir_measures and groups.
+    """The measures of runs by name, as :func:`boostrank.metrics.named_measures`, with names of
+    ir_measures and groups.
 
     Raises
     ------
@@ -195,7 +220,9 @@ def _measure_of_runs(measure: Any) -> Any:
 
 
 def for_runs(name: str, measure: Any, ties: str) -> Any:
-    """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a rule is not known."""
+    """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a
+    rule is not known.
+    """
     check_choice("ties", ties, (TREC_EVAL, *TIES))
     k: Any = getattr(measure, "k", None)
     if is_of_ir_measures(measure):
@@ -203,9 +230,15 @@ def for_runs(name: str, measure: Any, ties: str) -> Any:
             return measure
         fault = f"computed by ir_measures: ties must be {TREC_EVAL!r}"
     elif isinstance(k, float) or (k is None and measure.needs_cutoff):
-        fault = f"not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
+        fault = (
+            f"not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
+        )
     else:
-        return replace(measure, ties=ties) if hasattr(measure, "ties") and ties != TREC_EVAL else measure
+        return (
+            replace(measure, ties=ties)
+            if hasattr(measure, "ties") and ties != TREC_EVAL
+            else measure
+        )
     raise ValueError(f"{name} is {fault}")
 
 
@@ -232,24 +265,32 @@ def provided_measure(name: str) -> Any:
     return measure
 
 
-def provided_values(measure: Any, judgments: pd.DataFrame, run: pd.DataFrame, ids: NDArray[Any]) -> Floats:
-    """Value of each query by a measure of ir_measures, shape (n_queries,); 0 for those that its provider leaves out.
+def provided_values(
+    measure: Any, judgments: pd.DataFrame, run: pd.DataFrame, ids: NDArray[Any]
+) -> Floats:
+    """Value of each query by a measure of ir_measures, shape (n_queries,); 0 for those that its
+    provider leaves out.
 
     Parameters
     ----------
     measure : object of ir_measures
     judgments, run : DataFrame
-        Results of :func:`boostrank.runs.trec_tables.as_qrels` and :func:`boostrank.runs.trec_tables.as_run`.
+        Results of :func:`boostrank.runs.trec_tables.as_qrels` and
+        :func:`boostrank.runs.trec_tables.as_run`.
     ids : ndarray of object, shape (n_queries,)
     """
     import ir_measures
 
     relevance = judgments[RELEVANCE].to_numpy()
     if (relevance != np.floor(relevance)).any():
-        raise ValueError(f"{measure} is computed by ir_measures, which needs a relevance of whole numbers")
+        raise ValueError(
+            f"{measure} is computed by ir_measures, which needs a relevance of whole numbers"
+        )
     qrels = judgments.assign(**{RELEVANCE: relevance.astype(np.int64)})
     try:
-        by_query = {result.query_id: result.value for result in ir_measures.iter_calc([measure], qrels, run)}
+        by_query = {
+            result.query_id: result.value for result in ir_measures.iter_calc([measure], qrels, run)
+        }
     except Exception as error:  # Providers have many kinds of errors.
         raise ValueError(f"ir_measures cannot compute {measure}: {error}") from error
     return np.array([by_query.get(query, 0.0) for query in ids], dtype=np.float64)
@@ -270,15 +311,16 @@ QUERIES = ("judged", "common")
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """The documents of each query that were judged or retrieved, and the ranking of those that were retrieved.
+    """The documents of each query that were judged or retrieved, and the ranking of those that were
+    retrieved.
 
     Attributes
     ----------
     queries : Queries
         Of all documents, grouped. Queries are in the sequence in which the judgments have them.
     judgments : ndarray of float64, shape (n_documents,)
-        Relevance of each document as it was judged, which may be below 0; NaN for documents without a judgment. If a
-        document has several judgments, it is the largest.
+        Relevance of each document as it was judged, which may be below 0; NaN for documents without
+        a judgment. If a document has several judgments, it is the largest.
     ranking : RankedBlock or None
         The retrieved documents of the queries with at least one, ranked; None if no query has one.
     texts : array of pandas
@@ -300,20 +342,28 @@ class JudgedRun:
 
 
 def join(
-    judgments: pd.DataFrame, retrieved: pd.DataFrame, *, trec_ties: bool, queries: str | None, subtopics: bool = False
+    judgments: pd.DataFrame,
+    retrieved: pd.DataFrame,
+    *,
+    trec_ties: bool,
+    queries: str | None,
+    subtopics: bool = False,
 ) -> JudgedRun:
     """Join judgments and a run; see :func:`boostrank.evaluate_run` for the settings.
 
     Parameters
     ----------
     judgments, retrieved : DataFrame
-        Results of :func:`boostrank.runs.trec_tables.as_qrels` and :func:`boostrank.runs.trec_tables.as_run`.
+        Results of :func:`boostrank.runs.trec_tables.as_qrels` and
+        :func:`boostrank.runs.trec_tables.as_run`.
     trec_ties : bool
-        Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where scores are equal if they
-        are equal as float32. Otherwise they stay tied, in the sequence of the run.
+        Whether documents with equal scores are ranked as by trec_eval, by decreasing id, where
+        scores are equal if they are equal as float32. Otherwise they stay tied, in the sequence of
+        the run.
     queries : {"judged", "common"}, optional
     subtopics : bool, default False
-        Whether a document may have several judgments, which differ in their iteration. Its label is the largest.
+        Whether a document may have several judgments, which differ in their iteration. Its label is
+        the largest.
 
     Raises
     ------
@@ -329,12 +379,16 @@ def join(
     check_unique(retrieved, "run", pairs[n_judgments:])
     relevance = np.full(len(first_rows), np.nan)
     np.fmax.at(relevance, pairs[:n_judgments], judgments[RELEVANCE].to_numpy())
-    n_rows, n_found = (np.bincount(numbers, minlength=n_queries) for numbers in (query, query[n_judgments:]))
+    n_rows, n_found = (
+        np.bincount(numbers, minlength=n_queries) for numbers in (query, query[n_judgments:])
+    )
     of_run = by_query[(by_query >= n_judgments) & np.repeat(is_evaluated, n_rows)]
     score = retrieved[SCORE].to_numpy()[of_run - n_judgments]
     retrieved_pairs, n_found = pairs[of_run], n_found[is_evaluated]
     if trec_ties:
-        with np.errstate(over="ignore"):  # Scores beyond the range of float32 are tied, as with trec_eval.
+        with np.errstate(
+            over="ignore"
+        ):  # Scores beyond the range of float32 are tied, as with trec_eval.
             score = score.astype(np.float32)
     ranked_queries = Segments.from_sizes(n_found[n_found > 0])
     ranked = ranked_queries.sort(score)
@@ -347,7 +401,10 @@ def join(
     others = np.repeat(is_evaluated, n_pairs)
     others[retrieved_pairs] = False
     pair_of_row = np.empty(grouped.n_rows, dtype=np.int64)
-    pair_of_row[was_retrieved], pair_of_row[~was_retrieved] = retrieved_pairs, np.flatnonzero(others)
+    pair_of_row[was_retrieved], pair_of_row[~was_retrieved] = (
+        retrieved_pairs,
+        np.flatnonzero(others),
+    )
     ranks = -grouped.positions.astype(np.float64)
     if not trec_ties:
         ranks[was_retrieved] = score
@@ -356,7 +413,9 @@ def join(
 
 
 def _sort_ties(pairs: Ints, tied: Segments, texts: Any, first_rows: Ints) -> None:
-    """Sort tied pairs by decreasing id of their document, in place; only their ids are compared as texts."""
+    """Sort tied pairs by decreasing id of their document, in place; only their ids are compared as
+    texts.
+    """
     is_tied = tied.repeat(tied.sizes > 1)
     if not is_tied.any():
         return
@@ -366,16 +425,21 @@ def _sort_ties(pairs: Ints, tied: Segments, texts: Any, first_rows: Ints) -> Non
 
 
 def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedBlock | None:
-    """The ranking of the documents that were retrieved, from documents that are sorted by score in each query."""
+    """The ranking of the documents that were retrieved, from documents that are sorted by score in
+    each query.
+    """
     n_retrieved = queries.sum(was_retrieved.astype(np.int64))
     rows, sizes = np.flatnonzero(was_retrieved), n_retrieved[n_retrieved > 0]
     if len(sizes) == 0:
         return None
-    return RankedBlock(np.flatnonzero(n_retrieved > 0), sizes, Segments.from_sizes(sizes), rows, score[rows])
+    return RankedBlock(
+        np.flatnonzero(n_retrieved > 0), sizes, Segments.from_sizes(sizes), rows, score[rows]
+    )
 
 
 def evaluated_queries(numbered: NumberedQueries, runs: Sequence[str], queries: str | None) -> Bools:
-    """Which queries to evaluate, shape (n_queries,); a warning names those that only the judgments or only a run has.
+    """Which queries to evaluate, shape (n_queries,); a warning names those that only the judgments
+    or only a run has.
 
     Parameters
     ----------
@@ -391,7 +455,10 @@ def evaluated_queries(numbered: NumberedQueries, runs: Sequence[str], queries: s
     faults = []
     are_judged, *are_in_runs = numbered.are_in
     for run, are_in_run in zip(runs, are_in_runs, strict=True):
-        missing, unknown = numbered.ids[are_judged & ~are_in_run], numbered.ids[are_in_run & ~are_judged]
+        missing, unknown = (
+            numbered.ids[are_judged & ~are_in_run],
+            numbered.ids[are_in_run & ~are_judged],
+        )
         if len(missing) == are_judged.sum():
             ids = f"{shown(unknown)} in the run, {shown(missing)} in qrels"
             raise ValueError(f"{run} has none of the queries of qrels: {ids}")
@@ -403,7 +470,8 @@ def evaluated_queries(numbered: NumberedQueries, runs: Sequence[str], queries: s
             faults.append(f"{number} have no judgments and are left out ({shown(unknown)})")
     if faults and queries is None:
         warn(
-            "; ".join(faults) + "; pass queries='judged' (--queries judged) for this without a warning, or "
+            "; ".join(faults)
+            + "; pass queries='judged' (--queries judged) for this without a warning, or "
             "queries='common' to evaluate only queries that all of them have, as trec_eval does",
             UserWarning,
         )
@@ -431,7 +499,9 @@ def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:
         As :func:`boostrank.evaluate_run` for `sample_weight`.
     """
     weights = align(by_id(sample_weight, "sample_weight", ids_are_text=True), ids, "sample_weight")
-    return query_weights(weights.to_numpy(), Queries.from_sizes(np.ones(len(ids), dtype=np.int64), ids))
+    return query_weights(
+        weights.to_numpy(), Queries.from_sizes(np.ones(len(ids), dtype=np.int64), ids)
+    )
 
 
 def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> pd.Categorical:
@@ -452,5 +522,7 @@ def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> pd.Catego
         As :func:`boostrank.evaluate_run` for `by`.
     """
     groups = by_id(by, "by", ids_are_text=True)
-    refuse_unknown(groups, np.concatenate([table[QUERY].unique() for table in tables], dtype=object), "by")
+    refuse_unknown(
+        groups, np.concatenate([table[QUERY].unique() for table in tables], dtype=object), "by"
+    )
     return as_groups(align(groups, ids, "by"))

@@ -13,7 +13,15 @@ from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import check_choice, check_count, check_number, refuse
 from boostrank.queries.dcg import DCG, make_targets
 from boostrank.queries.queries import Queries
-from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, SCORE, as_qrels, as_run, check_unique
+from boostrank.runs.trec_tables import (
+    DOCUMENT,
+    QUERY,
+    RELEVANCE,
+    SCORE,
+    as_qrels,
+    as_run,
+    check_unique,
+)
 from boostrank.surrogates import Surrogate, get_surrogate
 
 
@@ -24,7 +32,9 @@ def _min_max(scores: pd.DataFrame, groups: Any) -> pd.DataFrame:
 
 
 def _z_score(scores: pd.DataFrame, groups: Any) -> pd.DataFrame:
-    """Standardized scores, from those between 0 and 1: a mean of large equal scores differs from them by rounding."""
+    """Standardized scores, from those between 0 and 1: a mean of large equal scores differs from
+    them by rounding.
+    """
     scaled = _min_max(scores, groups)
     by_query = scaled.groupby(level=QUERY, sort=False)
     return _ratio(scaled - by_query.transform("mean"), by_query.transform("std", ddof=0))
@@ -34,7 +44,9 @@ def _z_score(scores: pd.DataFrame, groups: Any) -> pd.DataFrame:
 NORMALIZATIONS: dict[str, Callable[[pd.DataFrame, Any], pd.DataFrame]] = {
     "min_max": _min_max,
     "z_score": _z_score,
-    "rank": lambda scores, groups: 1.0 - (groups.rank(ascending=False) - 1.0) / groups.transform("count"),
+    "rank": lambda scores, groups: (
+        1.0 - (groups.rank(ascending=False) - 1.0) / groups.transform("count")
+    ),
     "none": lambda scores, groups: scores,
 }
 #: How the parts of a document, one for each run that retrieved it, become one score.
@@ -51,47 +63,50 @@ def fuse(
     k: float = 60.0,
     qid: ArrayLike | None = None,
 ) -> Any:
-    """Make one ranking from several runs, or from the scores that several rankers give to the same documents.
+    """Make one ranking from several runs, or from the scores that several rankers give to the same
+    documents.
 
-    A document that a run did not retrieve gets nothing from this run. With "z_score" that is as much as for a document
-    of mean score.
+    A document that a run did not retrieve gets nothing from this run. With "z_score" that is as
+    much as for a document of mean score.
 
     Parameters
     ----------
     runs : dict or sequence of runs, or of arrays if `qid` is given
-        At least two. Runs in the forms of :func:`boostrank.evaluate_run`; or arrays of shape (n_documents,), such as
-        predictions of rankers for the same rows.
+        At least two. Runs in the forms of :func:`boostrank.evaluate_run`; or arrays of shape
+        (n_documents,), such as predictions of rankers for the same rows.
     method : {"rrf", "combsum", "combmnz"}, default "rrf"
-        "rrf" is reciprocal rank fusion: the score of a document is the sum of ``1 / (k + rank)`` over runs. The others
-        take the sum of the normalized scores, and the sum times the number of runs that retrieved the document.
+        "rrf" is reciprocal rank fusion: the score of a document is the sum of ``1 / (k + rank)``
+        over runs. The others take the sum of the normalized scores, and the sum times the number of
+        runs that retrieved the document.
     normalize : {"min_max", "z_score", "rank", "none"}, default "min_max"
-        How the scores ``s`` of a run and query become comparable; "rrf" does not use it. "min_max" is
-        ``(s - min) / (max - min)``, "z_score" is ``(s - mean) / std``, and "rank" is ``1 - (rank - 1) / n``. Where all
-        scores of a query are equal, the first two are 0.
+        How the scores ``s`` of a run and query become comparable; "rrf" does not use it. "min_max"
+        is ``(s - min) / (max - min)``, "z_score" is ``(s - mean) / std``, and "rank" is ``1 - (rank
+        - 1) / n``. Where all scores of a query are equal, the first two are 0.
     weights : dict of str to float, or sequence of float, optional
         Weight of each run in the sum, such as :func:`fusion_weights` finds; 1 by
         default.
     k : float, default 60
-        Number that is added to the ranks by "rrf". Documents with equal scores have their mean rank.
+        Number that is added to the ranks by "rrf". Documents with equal scores have their mean
+        rank.
     qid : array-like, shape (n_documents,), optional
         Query of each document, if `runs` are arrays.
 
     Returns
     -------
     DataFrame or ndarray
-        The fused run with the columns "query_id", "doc_id" and "score", sorted by query and decreasing score; or the
-        fused scores, float64, of shape (n_documents,), if `qid` is given.
+        The fused run with the columns "query_id", "doc_id" and "score", sorted by query and
+        decreasing score; or the fused scores, float64, of shape (n_documents,), if `qid` is given.
 
     Raises
     ------
     ValueError
-        If there are fewer than two runs, if a run is invalid, if a setting is unknown, if weights are negative, all 0,
-        or not one for each run.
+        If there are fewer than two runs, if a run is invalid, if a setting is unknown, if weights
+        are negative, all 0, or not one for each run.
 
     References
     ----------
-    Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning methods",
-    SIGIR 2009. Fox and Shaw, "Combination of multiple searches", TREC-2, 1994.
+    Cormack, Clarke and Buettcher, "Reciprocal rank fusion outperforms Condorcet and individual rank
+    learning methods", SIGIR 2009. Fox and Shaw, "Combination of multiple searches", TREC-2, 1994.
 
     Examples
     --------
@@ -129,17 +144,20 @@ def fusion_weights(
     dcg: DCG | None = None,
     loss: Surrogate | str = "softmax",
 ) -> dict[str, float]:
-    """Learn the weights of runs in :func:`fuse` from judged training queries, by a loss that is consistent with NDCG.
+    """Learn the weights of runs in :func:`fuse` from judged training queries, by a loss that is
+    consistent with NDCG.
 
-    The fused score of a document is linear in the weights ``w``, so that for a convex surrogate ``L`` the loss
-    ``L(sum_j w_j x_j, u)`` is convex in them, where ``x_j`` are the parts of the runs and ``u`` the normalized gains.
-    L-BFGS-B finds its minimum over ``w >= 0``. Weights are divided by their sum, which does not change the ranking.
+    The fused score of a document is linear in the weights ``w``, so that for a convex surrogate
+    ``L`` the loss ``L(sum_j w_j x_j, u)`` is convex in them, where ``x_j`` are the parts of the
+    runs and ``u`` the normalized gains. L-BFGS-B finds its minimum over ``w >= 0``. Weights are
+    divided by their sum, which does not change the ranking.
 
     Parameters
     ----------
     labels : judgments, or array-like of shape (n_documents,) if `qid` is given
-        Judgments of the training queries in the forms of :func:`boostrank.evaluate_run`, or labels of the rows.
-        Documents without judgment have relevance 0. Queries without a relevant document in the runs have no influence.
+        Judgments of the training queries in the forms of :func:`boostrank.evaluate_run`, or labels
+        of the rows. Documents without judgment have relevance 0. Queries without a relevant
+        document in the runs have no influence.
     runs, normalize, k, qid
         As in :func:`fuse`.
     method : {"combsum", "rrf"}, default "combsum"
@@ -152,12 +170,14 @@ def fusion_weights(
     Returns
     -------
     dict of str to float
-        Weight of each run, at least 0; their sum is 1. Runs that are no dict are named "0", "1", ...
+        Weight of each run, at least 0; their sum is 1. Runs that are no dict are named "0", "1",
+        ...
 
     Raises
     ------
     ValueError
-        As :func:`fuse`; for a surrogate that is not convex, or if no training query has a relevant document.
+        As :func:`fuse`; for a surrogate that is not convex, or if no training query has a relevant
+        document.
 
     Examples
     --------
@@ -174,10 +194,14 @@ def fusion_weights(
     if not surrogate.convex:
         refuse("loss", loss, "a convex surrogate, such as 'softmax'")
     scores = _scores_of_runs(runs, qid)
-    queries = Queries.from_qid(scores.index.get_level_values(QUERY).astype(object) if qid is None else qid)
+    queries = Queries.from_qid(
+        scores.index.get_level_values(QUERY).astype(object) if qid is None else qid
+    )
     if qid is None:
         by_document = as_qrels(labels).groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max()
-        relevance = np.fmax(by_document.reindex(scores.index).to_numpy(), 0.0)  # 0 for documents without a judgment
+        relevance = np.fmax(
+            by_document.reindex(scores.index).to_numpy(), 0.0
+        )  # 0 for documents without a judgment
     else:
         relevance = finite_numbers(labels, "labels", runs=len(scores))
     targets = make_targets(queries.group(relevance), queries, dcg)
@@ -196,7 +220,10 @@ def fusion_weights(
     from scipy.optimize import minimize
 
     n = x.shape[1]
-    settings: dict[str, Any] = {"bounds": [(0.0, None)] * n, "options": {"maxiter": _MAX_ITERATIONS}}
+    settings: dict[str, Any] = {
+        "bounds": [(0.0, None)] * n,
+        "options": {"maxiter": _MAX_ITERATIONS},
+    }
     solution = minimize(value_and_gradient, np.ones(n), jac=True, **settings).x / sizes
     # If no run helps, they have equal weights.
     weights = solution / solution.sum() if solution.sum() > 0.0 else np.full(n, 1.0 / n)
@@ -206,14 +233,17 @@ def fusion_weights(
 def _scores_of_runs(runs: Any, qid: ArrayLike | None) -> pd.DataFrame:
     """The scores that each run gives to the documents of all runs, NaN if it has none.
 
-    The rows are documents by query and id, in the sequence of their first rows; of arrays, by query and row.
+    The rows are documents by query and id, in the sequence of their first rows; of arrays, by query
+    and row.
     """
     named = dict(runs) if isinstance(runs, Mapping) else {str(i): run for i, run in enumerate(runs)}
     check_count("the number of runs", len(named), 2)
     if qid is not None:
         query = Queries.from_qid(qid).qid
         columns = {name: finite_numbers(run, f"run {name}") for name, run in named.items()}
-        check_lengths(qid=len(query), **{f"run {name}": len(column) for name, column in columns.items()})
+        check_lengths(
+            qid=len(query), **{f"run {name}": len(column) for name, column in columns.items()}
+        )
         rows = pd.MultiIndex.from_arrays([query, np.arange(len(query))], names=[QUERY, DOCUMENT])
         return pd.DataFrame(columns, index=rows)
     scores = {}
@@ -243,7 +273,10 @@ def _checked_weights(weights: Any, names: Sequence[str]) -> Floats:
     """The weights of the runs, in the sequence of their names."""
     if isinstance(weights, Mapping):
         if set(weights) != set(names):
-            raise ValueError(f"weights must have the names of the runs, {', '.join(names)}; got {', '.join(weights)}")
+            raise ValueError(
+                f"weights must have the names of the runs, {', '.join(names)}; got "
+                f"{', '.join(weights)}"
+            )
         weights = [weights[name] for name in names]
     values = finite_numbers(weights, "weights", runs=len(names))
     if (values < 0.0).any() or not values.any():

@@ -24,8 +24,8 @@ class Count(QueryMeasure):
 class NumberOfQueries(Count):
     """The number of queries that are evaluated, ``num_q`` of trec_eval and ``NumQ`` of ir_measures.
 
-    A query of the judgments that is not in the run is evaluated if it counts in the means, which `queries` of
-    :func:`boostrank.evaluate_run` says.
+    A query of the judgments that is not in the run is evaluated if it counts in the means, which
+    `queries` of :func:`boostrank.evaluate_run` says.
     """
 
     name: ClassVar[str] = "numq"
@@ -35,9 +35,11 @@ class NumberOfQueries(Count):
 
 
 class NumberOfRelevant(Count):
-    """The number of relevant documents among the judgments, ``num_rel`` of trec_eval and ``NumRel`` of ir_measures.
+    """The number of relevant documents among the judgments, ``num_rel`` of trec_eval and ``NumRel``
+    of ir_measures.
 
-    Relevant documents of a query that is not in the run count too if the query is evaluated; ir_measures counts 0.
+    Relevant documents of a query that is not in the run count too if the query is evaluated;
+    ir_measures counts 0.
 
     Parameters
     ----------
@@ -58,8 +60,8 @@ class NumberOfRetrieved(Count):
     Parameters
     ----------
     threshold : float, optional
-        Count only documents with a relevance of at least this: ``num_rel_ret`` of trec_eval, ``NumRet(rel=1)`` or
-        ``NumRelRet`` of ir_measures.
+        Count only documents with a relevance of at least this: ``num_rel_ret`` of trec_eval,
+        ``NumRet(rel=1)`` or ``NumRelRet`` of ir_measures.
     """
 
     name: ClassVar[str] = "numret"
@@ -67,22 +69,33 @@ class NumberOfRetrieved(Count):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries
-        counted = np.ones(queries.n_rows) if self.threshold is None else labels.binary(self.threshold)[0]
+        counted = (
+            np.ones(queries.n_rows) if self.threshold is None else labels.binary(self.threshold)[0]
+        )
         undefined = np.zeros(queries.n_segments, dtype=bool)
-        return PreparedRanks(undefined, queries.sizes, lambda ranked: ranked.part.sum(counted[ranked.rows]), False)
+        return PreparedRanks(
+            undefined, queries.sizes, lambda ranked: ranked.part.sum(counted[ranked.rows]), False
+        )
 
 
 def _of_query(values: Floats, queries: Segments) -> PreparedRanks:
     """A value of each query that does not depend on the run."""
     undefined = np.zeros(queries.n_segments, dtype=bool)
-    return PreparedRanks(undefined, queries.sizes, lambda ranked: values[ranked.segments], False, not_retrieved=values)
+    return PreparedRanks(
+        undefined,
+        queries.sizes,
+        lambda ranked: values[ranked.segments],
+        False,
+        not_retrieved=values,
+    )
 
 
 class GeometricAveragePrecision(AveragePrecision):
-    """The geometric mean over queries of average precision, ``gm_map`` of trec_eval, which gives hard queries weight.
+    """The geometric mean over queries of average precision, ``gm_map`` of trec_eval, which gives
+    hard queries weight.
 
-    ``exp(mean over queries of log max(AP, 1e-5))``. Values of single queries are those of "map", of which it has the
-    parameters.
+    ``exp(mean over queries of log max(AP, 1e-5))``. Values of single queries are those of "map", of
+    which it has the parameters.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Names of measures of runs: those of ir_measures and of trec_eval.
 
-Names of ir_measures, such as ``nDCG@10`` and ``P(rel=2)@5``, stand for measures with its conventions. Where a
-convention differs from ours, the name is only for runs.
+Names of ir_measures, such as ``nDCG@10`` and ``P(rel=2)@5``, stand for measures with its
+conventions. Where a convention differs from ours, the name is only for runs.
 
 Names of trec_eval, such as ``ndcg_cut_10`` and ``recip_rank``, stand for those of ir_measures.
 
@@ -17,7 +17,14 @@ from typing import Any
 
 from boostrank.inputs.checks import check_choice, refuse
 from boostrank.metrics import names as names_of_measures
-from boostrank.metrics.names import MEASURES, ParsedName, base_name, measure_name, parse_arguments, split_name
+from boostrank.metrics.names import (
+    MEASURES,
+    ParsedName,
+    base_name,
+    measure_name,
+    parse_arguments,
+    split_name,
+)
 
 # Measures of boostrank by their names in ir_measures.
 _MEASURES = {
@@ -31,7 +38,8 @@ _MEASURES = {
     **dict.fromkeys(("NumRet", "NumRelRet"), "numret"),
     **{name: name.lower() for name in ("ERR", "RBP", "Success", "IPrec", "NumQ", "NumRel")},
 }
-# Settings that give our measure the conventions of ir_measures. The largest grade of ERR is that of gdeval.
+# Settings that give our measure the conventions of ir_measures. The largest grade of ERR is that of
+# gdeval.
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "nDCG": {"gain": "linear"},
     "ERR": {"max_grade": 4},
@@ -65,7 +73,17 @@ _OF_TREC_EVAL = {
 #: Names for several measures: those that trec_eval prints by default.
 GROUPS: Mapping[str, list[str]] = {
     "official": [
-        *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
+        *(
+            "num_q",
+            "num_ret",
+            "num_rel",
+            "num_rel_ret",
+            "map",
+            "gm_map",
+            "Rprec",
+            "bpref",
+            "recip_rank",
+        ),
         *(f"iprec_at_recall_{tenths / 10:.2f}" for tenths in range(11)),
         *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
     ]
@@ -109,7 +127,9 @@ def as_ir_measures(text: str) -> str:
 
 
 def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | None:
-    """None for a measure with settings that ours does not have; ir_measures may compute it for runs."""
+    """None for a measure with settings that ours does not have; ir_measures may compute it for
+    runs.
+    """
     kind = MEASURES[_MEASURES[theirs]]
     parts = split_name(text)
     if parts is None:
@@ -125,20 +145,23 @@ def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | No
         settings[setting] = _GAINS[value] if parameter == "dcg" else value
     if kind.name == "rbp" and "threshold" not in settings:
         raise ValueError(
-            f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write RBP(rel=1), or for "
-            "the same get_measure('dcg', gain='linear', discount=lambda ranks: (1 - p) * p ** (ranks - 1))"
+            f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write "
+            f"RBP(rel=1), or for "
+            "the same get_measure('dcg', gain='linear', discount=lambda ranks: (1 - p) * p ** "
+            "(ranks - 1))"
         )
     if theirs in _CONVENTIONS and not of_runs:
         same, ours = measure_name(kind.name, settings, at), measure_name(kind.name, {}, at)
         raise ValueError(
-            f"{text!r} is a name of ir_measures for runs, with {_CONVENTIONS[theirs]}; for labels and scores write "
-            f"{same!r} for the same, or {ours!r}"
+            f"{text!r} is a name of ir_measures for runs, with {_CONVENTIONS[theirs]}; for labels "
+            f"and scores write {same!r} for the same, or {ours!r}"
         )
     return ParsedName(kind.name, settings | ({kind.at: at} if at is not None else {}))
 
 
 def similar_name(text: str) -> str:
-    """The end of an error message for an unknown name: names of ir_measures that differ only in case, or "".
+    """The end of an error message for an unknown name: names of ir_measures that differ only in
+    case, or "".
 
     Examples
     --------

@@ -1,4 +1,5 @@
-"""Values of other libraries for the same labels and scores, and the conventions that explain differences.
+"""Values of other libraries for the same labels and scores, and the conventions that explain
+differences.
 
 No other library is imported; their conventions are in :data:`boostrank.runs.CONVENTIONS`.
 """
@@ -24,7 +25,14 @@ from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 from boostrank.queries.weights import query_weights
 from boostrank.runs.conventions import CONVENTIONS, STEPS, Convention, Settings, setting_text
-from boostrank.runs.evaluation import JudgedRun, for_runs, join, measures_of_runs, ranking_of, values_of_ranking
+from boostrank.runs.evaluation import (
+    JudgedRun,
+    for_runs,
+    join,
+    measures_of_runs,
+    ranking_of,
+    values_of_ranking,
+)
 from boostrank.runs.trec_tables import as_qrels, as_run
 from boostrank.tables import html_table, text_lines
 
@@ -36,7 +44,8 @@ MIN_SHOWN_PART = 5e-5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reconciliation:
-    """Result of :func:`reconcile` and :func:`reconcile_run`; printed, it shows a table with reasons of differences.
+    """Result of :func:`reconcile` and :func:`reconcile_run`; printed, it shows a table with reasons
+    of differences.
 
     Attributes
     ----------
@@ -54,17 +63,21 @@ class Reconciliation:
         library, metric
             Name of the library, and name of the metric in it.
         empty, labels, ..., weights
-            Conventions of the metric, which are described in :class:`boostrank.runs.conventions.Settings`.
+            Conventions of the metric, which are described in
+            :class:`boostrank.runs.conventions.Settings`.
         value
             Value of the metric; NaN if the library does not take these data.
         low, high
-            Bounds of the value if the library ranks tied documents by no rule; otherwise the value itself.
+            Bounds of the value if the library ranks tied documents by no rule; otherwise the value
+            itself.
         difference
             `value` of the row minus `value` of this result.
         from_empty, from_labels, ..., from_weights
-            Parts of the difference due to each convention, in the sequence of their columns; their sum is `difference`.
+            Parts of the difference due to each convention, in the sequence of their columns; their
+            sum is `difference`.
         because
-            The parts that are not 0, as text, or the reason why the library does not take these data.
+            The parts that are not 0, as text, or the reason why the library does not take these
+            data.
 
     Examples
     --------
@@ -90,17 +103,27 @@ class Reconciliation:
     def head(self) -> str:
         """One line with the value, the settings and the numbers of queries."""
         settings = self.settings
-        shown = [step for step in ("threshold", "gain", "discount", "denominator") if step in STEPS[self.name]]
-        texts = ", ".join(setting_text(step, getattr(settings, step)) for step in (*shown, "ties", "empty"))
+        shown = [
+            step
+            for step in ("threshold", "gain", "discount", "denominator")
+            if step in STEPS[self.name]
+        ]
+        texts = ", ".join(
+            setting_text(step, getattr(settings, step)) for step in (*shown, "ties", "empty")
+        )
         name = measure_name(self.name.upper(), {}, settings.k)
         counts = f"{self.n_queries} queries, {self.n_empty} of them empty, {self.n_single} of one document"
         return f"{name} = {self.value:.4f} ({texts}): {counts}"
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """Library, metric, value, difference and reasons of each row of the printed table, as text."""
+        """Library, metric, value, difference and reasons of each row of the printed table, as
+        text.
+        """
         has_value, forms = self.table["value"].notna(), {"value": "{:.4f}", "difference": "{:+.4f}"}
-        numbers = [self.table[name].map(form.format).where(has_value, "-") for name, form in forms.items()]
+        numbers = [
+            self.table[name].map(form.format).where(has_value, "-") for name, form in forms.items()
+        ]
         columns = (self.table["library"], self.table["metric"], *numbers, self.table["because"])
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -110,7 +133,10 @@ class Reconciliation:
 
     def _repr_html_(self) -> str:
         """The printed table as HTML, for notebooks."""
-        rows = [(a, b, e, c, d) for a, b, c, d, e in [("library", "metric", "value", "diff", "because"), *self.rows]]
+        rows = [
+            (a, b, e, c, d)
+            for a, b, c, d, e in [("library", "metric", "value", "diff", "because"), *self.rows]
+        ]
         return html_table(rows, self.head, n_texts=3)
 
 
@@ -126,28 +152,30 @@ def reconcile(
 ) -> Reconciliation:
     """Compute what other libraries give for a measure, and explain how it differs from our value.
 
-    The libraries are scikit-learn, LightGBM, XGBoost, CatBoost, pytrec_eval, ranx and ir_measures, as far as they have
-    the measure. They need not be installed: each value is our measure with the conventions of a library, which are in
-    :data:`boostrank.runs.CONVENTIONS` for the kinds of measures. To explain a
-    difference, the conventions are changed one after the other from those of the call to those of the library: first
-    the value of empty queries, then labels, which labels are relevant, gain, discount, cutoff, what the sum is divided
-    by, precision of scores, tie rule, rounding and weights, as far as the measure has them. The sum of the parts is the
-    difference. Another sequence of changes could give other parts.
+    The libraries are scikit-learn, LightGBM, XGBoost, CatBoost, pytrec_eval, ranx and ir_measures,
+    as far as they have the measure. They need not be installed: each value is our measure with the
+    conventions of a library, which are in :data:`boostrank.runs.CONVENTIONS` for the kinds of
+    measures. To explain a difference, the conventions are changed one after the other from those of
+    the call to those of the library: first the value of empty queries, then labels, which labels
+    are relevant, gain, discount, cutoff, what the sum is divided by, precision of scores, tie rule,
+    rounding and weights, as far as the measure has them. The sum of the parts is the difference.
+    Another sequence of changes could give other parts.
 
     Parameters
     ----------
     y_true, y_score, qid, sample_weight
         As in :func:`boostrank.ndcg_score`.
     measure : str or Measure, default "ndcg"
-        An argument of :func:`boostrank.get_measure`, such as ``"map@10"`` or ``"P(rel=2)@5"``. NDCG, MAP and MRR are
-        known.
+        An argument of :func:`boostrank.get_measure`, such as ``"map@10"`` or ``"P(rel=2)@5"``.
+        NDCG, MAP and MRR are known.
     documents : array-like of str, shape (n_documents,), optional
-        Names of the documents, different within a query, by which pytrec_eval and ir_measures rank tied documents. The
-        default is the row numbers "0", "1", ...
+        Names of the documents, different within a query, by which pytrec_eval and ir_measures rank
+        tied documents. The default is the row numbers "0", "1", ...
     **settings
-        Settings of the measure, as in :func:`boostrank.get_measure`: `k`, `ties`, `empty` and others. The libraries are
-        compared with these settings. A cutoff `k` must be an integer or None; XGBoost's metrics without a cutoff count
-        32 ranks. A `threshold` is passed to those libraries that have it.
+        Settings of the measure, as in :func:`boostrank.get_measure`: `k`, `ties`, `empty` and
+        others. The libraries are compared with these settings. A cutoff `k` must be an integer or
+        None; XGBoost's metrics without a cutoff count 32 ranks. A `threshold` is passed to those
+        libraries that have it.
 
     Returns
     -------
@@ -156,19 +184,21 @@ def reconcile(
     Raises
     ------
     ValueError
-        As :func:`boostrank.get_measure` and the function of the metric. Also for another measure, if `k` is a fraction,
-        and if there is not one name in `documents` for each row, if a name is missing, or if two documents of a query
-        have the same name.
+        As :func:`boostrank.get_measure` and the function of the metric. Also for another measure,
+        if `k` is a fraction, and if there is not one name in `documents` for each row, if a name is
+        missing, or if two documents of a query have the same name.
     TypeError
         For a setting that the measure does not have.
 
     Notes
     -----
-    The discounts ``1 / ln(1 + r)`` and ``1 / log2(1 + r)`` give the same NDCG, because the base cancels. For a query of
-    one document scikit-learn's `ndcg_score` raises an error; here it is counted as any other query.
+    The discounts ``1 / ln(1 + r)`` and ``1 / log2(1 + r)`` give the same NDCG, because the base
+    cancels. For a query of one document scikit-learn's `ndcg_score` raises an error; here it is
+    counted as any other query.
 
-    ranx uses an unstable sort for queries of more than 15 documents. If there are any, `low` and `high` are the values
-    with the worst and the best ranking of all tied documents; the value here ranks them by row number.
+    ranx uses an unstable sort for queries of more than 15 documents. If there are any, `low` and
+    `high` are the values with the worst and the best ranking of all tied documents; the value here
+    ranks them by row number.
 
     Examples
     --------
@@ -202,7 +232,9 @@ def reconcile(
     name = _known_name(our_measure, measure)
     assert isinstance(our_measure, QueryMeasure)
     data = ReconciledValues(name, y_true, y_score, qid, documents)
-    weights = None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
+    weights = (
+        None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
+    )
     return _reconciliation(data, _settings_of(our_measure), weights)
 
 
@@ -215,19 +247,22 @@ def reconcile_run(
     queries: str | None = None,
     **settings: Any,
 ) -> Reconciliation:
-    """Compute what other libraries give for a measure of a run, and explain how it differs from our value.
+    """Compute what other libraries give for a measure of a run, and explain how it differs from our
+    value.
 
-    pytrec_eval, ir_measures and ranx get the judgments and the run. So relevant documents that were not retrieved count
-    in the ideal DCG and in the number of relevant documents. ranx is called with ``make_comparable=True``. The other
-    libraries take arrays, and their values are those for a left merge of the run with the judgments, in which such
-    documents are lost, documents without a judgment are irrelevant, and queries that only one of both has are left out.
-    Of the conventions of :func:`boostrank.reconcile`, the queries and the documents that count come after the value of
+    pytrec_eval, ir_measures and ranx get the judgments and the run. So relevant documents that were
+    not retrieved count in the ideal DCG and in the number of relevant documents. ranx is called
+    with ``make_comparable=True``. The other libraries take arrays, and their values are those for a
+    left merge of the run with the judgments, in which such documents are lost, documents without a
+    judgment are irrelevant, and queries that only one of both has are left out. Of the conventions
+    of :func:`boostrank.reconcile`, the queries and the documents that count come after the value of
     empty queries.
 
     Parameters
     ----------
     qrels, run, ties, queries
-        As in :func:`boostrank.evaluate_run`, which gives our value. Judgments below 0 count as 0 for all libraries.
+        As in :func:`boostrank.evaluate_run`, which gives our value. Judgments below 0 count as 0
+        for all libraries.
     measure, **settings
         As in :func:`boostrank.reconcile`; names of ir_measures have its conventions.
 
@@ -259,11 +294,18 @@ def reconcile_run(
     our_measure = for_runs(listed, get_measure(named, **settings), ties)
     name = _known_name(our_measure, measure)
     # ir_measures and ranx count the queries that are not in the run.
-    judged = join(as_qrels(qrels), as_run(run), trec_ties=False, queries="judged" if queries == "common" else queries)
+    judged = join(
+        as_qrels(qrels),
+        as_run(run),
+        trec_ties=False,
+        queries="judged" if queries == "common" else queries,
+    )
     assert judged.ranking is not None
     scores = np.zeros(len(judged.labels))
     scores[judged.ranking.rows] = judged.ranking.scores
-    data = ReconciledValues(name, judged.labels, scores, judged.queries.qid, judged.texts.take(judged.row), judged)
+    data = ReconciledValues(
+        name, judged.labels, scores, judged.queries.qid, judged.texts.take(judged.row), judged
+    )
     of_run: dict[str, Any] = {"queries": queries or "judged", "documents": "all"}
     if ties == "trec_eval":
         of_run |= {"ties": "names", "scores": "float32"}
@@ -271,21 +313,32 @@ def reconcile_run(
 
 
 def _known_name(our_measure: Measure, argument: object) -> str:
-    """The name of a measure; raise ValueError if other libraries do not have it, or if its cutoff is a fraction."""
+    """The name of a measure; raise ValueError if other libraries do not have it, or if its cutoff
+    is a fraction.
+    """
     name: str = getattr(our_measure, "name", "")
     if name not in STEPS or type(our_measure) is not MEASURES[name]:
         refuse("measure", argument, f"one of {', '.join(STEPS)}, such as 'ndcg@10' or 'map'")
-    check_count("k", getattr(our_measure, "k", None), optional=True)  # Other libraries have no other cutoffs.
+    check_count(
+        "k", getattr(our_measure, "k", None), optional=True
+    )  # Other libraries have no other cutoffs.
     return name
 
 
-def _reconciliation(data: ReconciledValues, ours: Settings, weights: Floats | None) -> Reconciliation:
+def _reconciliation(
+    data: ReconciledValues, ours: Settings, weights: Floats | None
+) -> Reconciliation:
     """The values of all libraries, compared with our measure with the settings `ours`."""
     rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS[data.name]]
     columns = ["library", "metric", *data.steps, "value", "low", "high", "difference"]
-    table = pd.DataFrame(rows, columns=[*columns, *(f"from_{step}" for step in data.steps), "because"])
+    table = pd.DataFrame(
+        rows, columns=[*columns, *(f"from_{step}" for step in data.steps), "because"]
+    )
     counted = data.counted(ours)
-    n_empty, n_single = np.isnan(data.per_query(ours)[counted]).sum(), (data.sizes[counted] == 1).sum()
+    n_empty, n_single = (
+        np.isnan(data.per_query(ours)[counted]).sum(),
+        (data.sizes[counted] == 1).sum(),
+    )
     numbers = (int(counted.sum()), int(n_empty), int(n_single))
     return Reconciliation(data.name, data.mean(ours, weights), ours, *numbers, table)
 
@@ -296,12 +349,18 @@ def _settings_of(measure: QueryMeasure) -> Settings:
     return Settings(**settings | {"k": None if settings["k"] is None else int(settings["k"])})
 
 
-def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights: Floats | None) -> dict[str, Any]:
+def _row(
+    convention: Convention, ours: Settings, data: ReconciledValues, weights: Floats | None
+) -> dict[str, Any]:
     """The row of a metric in the table; it has no numbers if the library refuses the data."""
     theirs, longest = convention.settings(ours), data.sizes.max()
     row: dict[str, Any] = {"library": convention.library, "metric": convention.name(ours, longest)}
     row |= {step: getattr(theirs, step) for step in data.steps} | {"labels": convention.labels}
-    labels = data.labels["given"][data.retrieved] if theirs.documents == "retrieved" else data.labels["given"]
+    labels = (
+        data.labels["given"][data.retrieved]
+        if theirs.documents == "retrieved"
+        else data.labels["given"]
+    )
     refusal = convention.refuses(labels, longest, ours.threshold)
     if refusal:
         return row | {"because": refusal}
@@ -310,7 +369,9 @@ def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights
         ours = replace(ours, **{step: getattr(theirs, step)})
         values.append(data.mean(ours, weights))
     if values[-1] > convention.max_value:
-        return row | {"because": f"stops with an error, because its weighted mean is above 1: {values[-1]:.4f}"}
+        return row | {
+            "because": f"stops with an error, because its weighted mean is above 1: {values[-1]:.4f}"
+        }
     low = high = values[-1]
     if longest > convention.unstable_above:
         # The library ranks tied documents of long queries by no rule.
@@ -324,7 +385,11 @@ def _row(convention: Convention, ours: Settings, data: ReconciledValues, weights
     if high - low > ROUNDING_TOLERANCE:
         because.append(f"ties: {low:.4f} to {high:.4f}")
     row |= {"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]}
-    return row | {f"from_{step}": part for step, part in parts.items()} | {"because": "; ".join(because)}
+    return (
+        row
+        | {f"from_{step}": part for step, part in parts.items()}
+        | {"because": "; ".join(because)}
+    )
 
 
 def _signed(difference: float) -> str:
@@ -333,7 +398,8 @@ def _signed(difference: float) -> str:
 
 
 class ReconciledValues:
-    """Labels and scores of queries, with the values of a measure for different settings, which are cached.
+    """Labels and scores of queries, with the values of a measure for different settings, which are
+    cached.
 
     Parameters
     ----------
@@ -342,24 +408,39 @@ class ReconciledValues:
     y_true, y_score, qid, documents
         As in :func:`boostrank.reconcile`.
     run : JudgedRun, optional
-        The judgments and the ranking of these documents, which are grouped, if they are those of a run.
+        The judgments and the ranking of these documents, which are grouped, if they are those of a
+        run.
     """
 
     def __init__(
-        self, name: str, y_true: Any, y_score: Any, qid: Any, documents: Any, run: JudgedRun | None = None
+        self,
+        name: str,
+        y_true: Any,
+        y_score: Any,
+        qid: Any,
+        documents: Any,
+        run: JudgedRun | None = None,
     ) -> None:
         labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
         self.name, self.labels = name, {"given": labels, "truncated": np.floor(labels)}
         #: The settings by which values can differ.
-        self.steps = STEPS[name] if run is None else ("empty", "queries", "documents", *STEPS[name][1:])
+        self.steps = (
+            STEPS[name] if run is None else ("empty", "queries", "documents", *STEPS[name][1:])
+        )
         self.scores = {"given": scores}
         # Scores outside of the range of float32 become infinite, and are then tied.
         with np.errstate(over="ignore"):
             for precision in ("float64", "float32"):
-                self.scores[precision] = self.queries.group(np.ravel(y_score)).astype(precision).astype(np.float64)
+                self.scores[precision] = (
+                    self.queries.group(np.ravel(y_score)).astype(precision).astype(np.float64)
+                )
         codes = _name_codes(documents, self.queries)
-        # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by their names.
-        self.by_name: dict[str, Any] = {"names": self.queries.sort(codes), "names ascending": self.queries.sort(-codes)}
+        # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by
+        # their names.
+        self.by_name: dict[str, Any] = {
+            "names": self.queries.sort(codes),
+            "names ascending": self.queries.sort(-codes),
+        }
         self.retrieved = np.ones(len(labels), dtype=bool)
         if run is not None and run.ranking is not None:
             self.retrieved[:] = False
@@ -379,7 +460,11 @@ class ReconciledValues:
         return self._computed[key]
 
     def _compute(self, settings: Settings) -> Floats:
-        labels, scores, queries = self.labels[settings.labels], self.scores[settings.scores], self.queries
+        labels, scores, queries = (
+            self.labels[settings.labels],
+            self.scores[settings.scores],
+            self.queries,
+        )
         if settings.documents == "retrieved":
             labels = np.where(self.retrieved, labels, 0.0)
         rows = self.by_name.get(settings.ties, slice(None))
@@ -402,14 +487,18 @@ class ReconciledValues:
         undefined = np.isnan(values)
         if weights is None or settings.weights == "ignored":
             weights = np.ones(len(undefined))
-        filled = fill_undefined(values, undefined, queries, settings.empty, weights, "has no relevant document")
+        filled = fill_undefined(
+            values, undefined, queries, settings.empty, weights, "has no relevant document"
+        )
         if settings.weights != "not of empty queries":
             return mean_of_queries(filled, weights)
         return float(filled @ np.where(undefined, 1.0, weights) / weights.sum())
 
 
 def _measure(name: str, settings: Settings) -> Any:
-    """The measure with these settings; its tie rule is "stable" if tied documents are ranked by name."""
+    """The measure with these settings; its tie rule is "stable" if tied documents are ranked by
+    name.
+    """
     measure, rule = MEASURES[name], settings.ties
     if rule == "last rank":
         measure, rule = LastRankAveragePrecision, "average"
@@ -418,24 +507,35 @@ def _measure(name: str, settings: Settings) -> Any:
 
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
-    """Index of the name of each grouped document in the sorted list of all names, shape (n_documents,)."""
-    names = np.arange(queries.n_documents) if documents is None else as_array(documents, "documents")
+    """Index of the name of each grouped document in the sorted list of all names, shape
+    (n_documents,).
+    """
+    names = (
+        np.arange(queries.n_documents) if documents is None else as_array(documents, "documents")
+    )
     check_lengths(y_true=queries.n_documents, documents=names.size)
-    return np.unique(queries.group(names.ravel().astype(str)), return_inverse=True)[1].astype(np.float64)
+    return np.unique(queries.group(names.ravel().astype(str)), return_inverse=True)[1].astype(
+        np.float64
+    )
 
 
 class LastRankAveragePrecision(AveragePrecision):
-    """Average precision without a cutoff, where tied documents have the rank of the last of them, as in scikit-learn.
+    """Average precision without a cutoff, where tied documents have the rank of the last of them,
+    as in scikit-learn.
 
     ``AP = (1/R) sum over relevant documents i of #{relevant j: s_j >= s_i} / #{j: s_j >= s_i}``.
     """
 
-    def per_block(self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments) -> PerBlock:
+    def per_block(
+        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
+    ) -> PerBlock:
         def values(ranked: RankedBlock) -> Floats:
             ranked_queries, tied, is_relevant = ranked.part, ranked.tied, gains[ranked.rows]
             last = tied.ends - 1
             found_until = ranked_queries.sum_before(is_relevant)[last] + is_relevant[last]
             precision = found_until / (ranked_queries.positions[last] + 1)
-            return ranked_queries.sum(is_relevant * tied.repeat(precision)) / relevant[ranked.segments]
+            return (
+                ranked_queries.sum(is_relevant * tied.repeat(precision)) / relevant[ranked.segments]
+            )
 
         return values

@@ -1,9 +1,10 @@
 """TREC files: relevance judgments (qrels) and rankings (runs).
 
-A line of qrels is ``QUERY ITERATION DOCUMENT RELEVANCE``, and a line of a run is ``QUERY Q0 DOCUMENT RANK SCORE TAG``,
-with blanks or tabs between the fields. The rank in a file is not used, as in trec_eval: scores rank the documents.
-Lines that begin with ``#`` are comments, also those with the metadata of ir_metadata. The tag of a run may be missing
-in all lines, and texts may follow it, which trec_eval does not read either.
+A line of qrels is ``QUERY ITERATION DOCUMENT RELEVANCE``, and a line of a run is ``QUERY Q0
+DOCUMENT RANK SCORE TAG``, with blanks or tabs between the fields. The rank in a file is not used,
+as in trec_eval: scores rank the documents. Lines that begin with ``#`` are comments, also those
+with the metadata of ir_metadata. The tag of a run may be missing in all lines, and texts may follow
+it, which trec_eval does not read either.
 """
 
 from __future__ import annotations
@@ -23,14 +24,28 @@ from boostrank.inputs.checks import is_finite_text, refuse
 from boostrank.inputs.files import open_decompressed, write_lines
 from boostrank.queries.compiled import is_available
 from boostrank.queries.compiled.lines import Role, trec_lines
-from boostrank.runs.trec_tables import DOCUMENT, ITERATION, QUERY, RELEVANCE, SCORE, as_run, check_unique
+from boostrank.runs.trec_tables import (
+    DOCUMENT,
+    ITERATION,
+    QUERY,
+    RELEVANCE,
+    SCORE,
+    as_run,
+    check_unique,
+)
 
 Path = str | os.PathLike[str]
 
 #: Names of the columns of each kind of file.
-COLUMNS = {"qrels": (QUERY, ITERATION, DOCUMENT, RELEVANCE), "run": (QUERY, "q0", DOCUMENT, "rank", SCORE, "tag")}
+COLUMNS = {
+    "qrels": (QUERY, ITERATION, DOCUMENT, RELEVANCE),
+    "run": (QUERY, "q0", DOCUMENT, "rank", SCORE, "tag"),
+}
 #: The fields of a line of each kind of file, for error messages.
-LINE_FORMS = {"qrels": "QUERY ITERATION DOCUMENT RELEVANCE", "run": "QUERY Q0 DOCUMENT RANK SCORE TAG"}
+LINE_FORMS = {
+    "qrels": "QUERY ITERATION DOCUMENT RELEVANCE",
+    "run": "QUERY Q0 DOCUMENT RANK SCORE TAG",
+}
 #: The columns of texts that are read; no two lines have the same texts in all of them.
 TEXTS = {"qrels": (QUERY, DOCUMENT, ITERATION), "run": (QUERY, DOCUMENT)}
 #: The column that has numbers.
@@ -45,21 +60,24 @@ def read_qrels(path: Path) -> pd.DataFrame:
     Parameters
     ----------
     path : str or path
-        Text in UTF-8, or such text compressed by gzip, whatever its name. Each line has the fields ``QUERY ITERATION
-        DOCUMENT RELEVANCE``. Empty lines, and lines that begin with ``#``, are ignored.
+        Text in UTF-8, or such text compressed by gzip, whatever its name. Each line has the fields
+        ``QUERY ITERATION DOCUMENT RELEVANCE``. Empty lines, and lines that begin with ``#``, are
+        ignored.
 
     Returns
     -------
     DataFrame
-        One row per line, with the columns "query_id", "doc_id", "iteration" (str) and "relevance" (int64), as
-        ir_measures names them. The iteration is the subtopic in tasks that have subtopics, and otherwise has no
-        meaning. A relevance may be negative; measures treat it as 0.
+        One row per line, with the columns "query_id", "doc_id", "iteration" (str) and "relevance"
+        (int64), as ir_measures names them. The iteration is the subtopic in tasks that have
+        subtopics, and otherwise has no meaning. A relevance may be negative; measures treat it as
+        0.
 
     Raises
     ------
     ValueError
-        If a line has another number of fields, a relevance that is not an integer, or a document that is judged
-        already for this query and iteration; or if the file is empty or not such text. The message names the line.
+        If a line has another number of fields, a relevance that is not an integer, or a document
+        that is judged already for this query and iteration; or if the file is empty or not such
+        text. The message names the line.
     OSError
         If the file cannot be read.
 
@@ -83,22 +101,23 @@ def read_run(path: Path) -> pd.DataFrame:
     Parameters
     ----------
     path : str or path
-        Text in UTF-8, or such text compressed by gzip, whatever its name. Each line has the fields ``QUERY Q0 DOCUMENT
-        RANK SCORE TAG``, where the tag may be missing in all lines, and texts may follow it. Empty lines, and lines
-        that begin with ``#``, are ignored.
+        Text in UTF-8, or such text compressed by gzip, whatever its name. Each line has the fields
+        ``QUERY Q0 DOCUMENT RANK SCORE TAG``, where the tag may be missing in all lines, and texts
+        may follow it. Empty lines, and lines that begin with ``#``, are ignored.
 
     Returns
     -------
     DataFrame
-        One row per line, with the columns "query_id", "doc_id" (str) and "score" (float64). ``table.attrs["tag"]`` is
-        the tag of the first line, with the texts that follow it. Ranks are not read, since trec_eval does not use them
-        either.
+        One row per line, with the columns "query_id", "doc_id" (str) and "score" (float64).
+        ``table.attrs["tag"]`` is the tag of the first line, with the texts that follow it. Ranks
+        are not read, since trec_eval does not use them either.
 
     Raises
     ------
     ValueError
-        If a line has another number of fields, a score that is not a finite number, or a document that the query has
-        already; or if the file is empty or not such text. The message names the line.
+        If a line has another number of fields, a score that is not a finite number, or a document
+        that the query has already; or if the file is empty or not such text. The message names the
+        line.
     OSError
         If the file cannot be read.
 
@@ -121,25 +140,26 @@ def read_run(path: Path) -> pd.DataFrame:
 def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
     """Write a ranking of the documents of each query as a TREC file.
 
-    Queries are written in the sequence in which they first appear, and their documents by decreasing score. Documents
-    with equal scores keep their sequence; note that trec_eval ranks them by decreasing id. Scores are written with all
-    digits that are needed to read the same number. The file is written atomically.
+    Queries are written in the sequence in which they first appear, and their documents by
+    decreasing score. Documents with equal scores keep their sequence; note that trec_eval ranks
+    them by decreasing id. Scores are written with all digits that are needed to read the same
+    number. The file is written atomically.
 
     Parameters
     ----------
     path : str or path
         The text is compressed by gzip if the name ends with ".gz".
     run : DataFrame or dict
-        A DataFrame of pandas or polars with the columns "query_id", "doc_id" and "score", or a dict of dicts, score by
-        document by query.
+        A DataFrame of pandas or polars with the columns "query_id", "doc_id" and "score", or a dict
+        of dicts, score by document by query.
     tag : str, default "boostrank"
         Name of the run, the last field of each line, without blanks.
 
     Raises
     ------
     ValueError
-        If an id or the tag is empty or has blanks, if a document occurs twice in a query, or a score is not a finite
-        number.
+        If an id or the tag is empty or has blanks, if a document occurs twice in a query, or a
+        score is not a finite number.
 
     Examples
     --------
@@ -155,14 +175,28 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
         refuse("tag", tag, "a text")
     table = as_run(run)
     check_unique(table, "run")
-    for name, texts in {"tag": pd.Series([tag], dtype=str), QUERY: table[QUERY], DOCUMENT: table[DOCUMENT]}.items():
+    for name, texts in {
+        "tag": pd.Series([tag], dtype=str),
+        QUERY: table[QUERY],
+        DOCUMENT: table[DOCUMENT],
+    }.items():
         wrong = texts[texts.str.contains(r"\s", regex=True) | (texts == "")].tolist()
         if wrong:
-            refuse(f"{name}, a field of a TREC file,", wrong[0], "a text that is not empty and has no blanks")
+            refuse(
+                f"{name}, a field of a TREC file,",
+                wrong[0],
+                "a text that is not empty and has no blanks",
+            )
     ranked = table.iloc[np.lexsort((-table[SCORE].to_numpy(), pd.factorize(table[QUERY])[0]))]
     ranks = ranked.groupby(QUERY, sort=False).cumcount() + 1
     rows = zip(ranked[QUERY], ranked[DOCUMENT], ranks, ranked[SCORE].tolist(), strict=True)
-    write_lines(path, (f"{query} Q0 {document} {rank} {score!r} {tag}\n" for query, document, rank, score in rows))
+    write_lines(
+        path,
+        (
+            f"{query} Q0 {document} {rank} {score!r} {tag}\n"
+            for query, document, rank, score in rows
+        ),
+    )
 
 
 def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
@@ -200,7 +234,9 @@ def parse_compiled(content: NDArray[np.uint8], kind: str) -> pd.DataFrame | None
         values[row] = float(content[start:end].tobytes())
     if not np.isfinite(values).all():
         return None
-    columns = {name: _column(text, places) for name, (text, places) in zip(texts, lines.texts, strict=True)}
+    columns = {
+        name: _column(text, places) for name, (text, places) in zip(texts, lines.texts, strict=True)
+    }
     table = pd.DataFrame({**columns, number: values})
     # The lines of a run of one query differ. The same query may have another run.
     is_grouped = table[QUERY].iloc[lines.runs].is_unique
@@ -213,14 +249,20 @@ def _column(text: NDArray[np.uint8], places: Ints) -> Any:
     if getattr(dtype, "storage", None) == "pyarrow":
         import pyarrow as pa
 
-        array = pa.LargeStringArray.from_buffers(len(places) - 1, pa.py_buffer(places), pa.py_buffer(text))
+        array = pa.LargeStringArray.from_buffers(
+            len(places) - 1, pa.py_buffer(places), pa.py_buffer(text)
+        )
         return dtype.__from_arrow__(array)
     content = text.tobytes()
-    return pd.Series([content[start:end].decode() for start, end in pairwise(places.tolist())], dtype=dtype)
+    return pd.Series(
+        [content[start:end].decode() for start, end in pairwise(places.tolist())], dtype=dtype
+    )
 
 
 def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
-    """The table of a file, line by line in Python, which takes longer; raises ValueError for the first invalid line."""
+    """The table of a file, line by line in Python, which takes longer; raises ValueError for the
+    first invalid line.
+    """
     rows: dict[tuple[str, ...], float] = {}
     tags, is_regular, n_fields = set[bytes](), True, len(COLUMNS[kind])
     # Lines end in \n, \r\n or \r.
@@ -232,8 +274,11 @@ def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
             texts = [field.decode() for field in fields]
             fault = _add_line(texts, kind, rows)
             tags.add(_tag(line))
-            # As in trec_eval, texts may follow the tag. A number as tag is the score, if blanks are in an id.
-            is_regular &= len(texts) == n_fields or (len(texts) > n_fields and not is_finite_text(texts[n_fields - 1]))
+            # As in trec_eval, texts may follow the tag. A number as tag is the score, if blanks are
+            # in an id.
+            is_regular &= len(texts) == n_fields or (
+                len(texts) > n_fields and not is_finite_text(texts[n_fields - 1])
+            )
             if not (fault or is_regular) and len(tags) > 1:
                 # Otherwise a field may be missing.
                 fault = f"it has {len(fields)} fields, and not the tag of the lines before it"
@@ -241,7 +286,10 @@ def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
             fault = "it is not text in UTF-8"
         if fault:
             shown = line[:60].decode(errors="replace")
-            raise ValueError(f"{os.fspath(path)}, line {number}: {fault} (in {shown!r}); expected {LINE_FORMS[kind]}")
+            raise ValueError(
+                f"{os.fspath(path)}, line {number}: {fault} (in {shown!r}); expected "
+                f"{LINE_FORMS[kind]}"
+            )
     if not rows:
         raise ValueError(f"{os.fspath(path)} has no lines; expected lines {LINE_FORMS[kind]}")
     columns = dict(zip(TEXTS[kind], map(list, zip(*rows, strict=True)), strict=True))
@@ -254,9 +302,13 @@ def _tag(line: bytes) -> bytes:
 
 
 def _add_line(fields: list[str], kind: str, rows: dict[tuple[str, ...], float]) -> str:
-    """Add the number of a line to `rows`, by the texts of the line; or return the fault of the line."""
+    """Add the number of a line to `rows`, by the texts of the line; or return the fault of the
+    line.
+    """
     n_fields = len(COLUMNS[kind])
-    has_tag_of_blanks = kind == "run" and len(fields) >= n_fields - 1 and re.fullmatch(_INTEGER, fields[3])
+    has_tag_of_blanks = (
+        kind == "run" and len(fields) >= n_fields - 1 and re.fullmatch(_INTEGER, fields[3])
+    )
     if len(fields) != n_fields and not has_tag_of_blanks:
         return f"it has {len(fields)} fields"
     line = dict(zip(COLUMNS[kind], fields, strict=False))

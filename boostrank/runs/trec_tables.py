@@ -16,7 +16,13 @@ from boostrank.inputs.frames import to_pandas
 from boostrank.queries.compiled import is_available
 from boostrank.queries.compiled.lines import TextNumbers, text_numbers
 
-QUERY, DOCUMENT, RELEVANCE, SCORE, ITERATION = "query_id", "doc_id", "relevance", "score", "iteration"
+QUERY, DOCUMENT, RELEVANCE, SCORE, ITERATION = (
+    "query_id",
+    "doc_id",
+    "relevance",
+    "score",
+    "iteration",
+)
 
 #: Names that columns have in other libraries, the first one that is there counts.
 _OTHER_NAMES = {QUERY: ("q_id", "qid"), DOCUMENT: ("docno",), RELEVANCE: ("label", SCORE)}
@@ -29,8 +35,8 @@ def as_run(run: Any) -> pd.DataFrame:
     Parameters
     ----------
     run : DataFrame, dict, or iterable of named tuples
-        - a DataFrame of pandas or polars with the columns "query_id" (or "q_id", "qid"), "doc_id" (or "docno") and
-          "score", as in ir_measures and PyTerrier;
+        - a DataFrame of pandas or polars with the columns "query_id" (or "q_id", "qid"), "doc_id"
+          (or "docno") and "score", as in ir_measures and PyTerrier;
         - a dict of dicts, score by document by query, as for pytrec_eval and ranx;
         - a ``ranx.Run``;
         - named tuples with these fields, such as ``ir_measures.ScoredDoc``;
@@ -39,14 +45,14 @@ def as_run(run: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With the columns "query_id", "doc_id" (texts) and "score" (float64). Ids that are integers become their decimal
-        text, as in TREC files.
+        With the columns "query_id", "doc_id" (texts) and "score" (float64). Ids that are integers
+        become their decimal text, as in TREC files.
 
     Raises
     ------
     ValueError
-        If a column is missing, an id is missing, or a score is not a finite number. Whether a document occurs twice in
-        a query is checked by :func:`check_unique`.
+        If a column is missing, an id is missing, or a score is not a finite number. Whether a
+        document occurs twice in a query is checked by :func:`check_unique`.
     TypeError
         If `run` has none of these forms.
     """
@@ -59,13 +65,14 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     Parameters
     ----------
     qrels : DataFrame, dict, or iterable of named tuples
-        In the forms of :func:`as_run`, with "relevance" (or "label", "score") in place of "score". A column "iteration"
-        with subtopics is optional.
+        In the forms of :func:`as_run`, with "relevance" (or "label", "score") in place of "score".
+        A column "iteration" with subtopics is optional.
 
     Returns
     -------
     DataFrame
-        With the columns "query_id", "doc_id", "iteration" if it is there (texts), and "relevance" (float64).
+        With the columns "query_id", "doc_id", "iteration" if it is there (texts), and "relevance"
+        (float64).
 
     Raises
     ------
@@ -76,27 +83,38 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
 
 
 def _checked_table(source: Any, name: str, number: str, *optional: str) -> pd.DataFrame:
-    """A DataFrame of pandas with columns of texts, those that are optional if they are there, and one of numbers."""
+    """A DataFrame of pandas with columns of texts, those that are optional if they are there, and
+    one of numbers.
+    """
     if hasattr(source, _ITERATORS[number]):
         source = getattr(source, _ITERATORS[number])()  # ir_datasets
     if hasattr(source, "to_dict") and hasattr(source, "keys") and not hasattr(source, "columns"):
         source = source.to_dict()  # ranx
     table = to_pandas(source)
-    if isinstance(source, Mapping) and all(isinstance(documents, Mapping) for documents in source.values()):
+    if isinstance(source, Mapping) and all(
+        isinstance(documents, Mapping) for documents in source.values()
+    ):
         table = _from_dicts(source, number)
     elif not isinstance(table, pd.DataFrame):
         table = _from_tuples(source, name, number)
     for column in (QUERY, DOCUMENT, number):
-        other = next((other_name for other_name in _OTHER_NAMES.get(column, ()) if other_name in table), None)
+        other = next(
+            (other_name for other_name in _OTHER_NAMES.get(column, ()) if other_name in table), None
+        )
         table = table if column in table or other is None else table.rename(columns={other: column})
     if len(table) == 0:
         raise ValueError(f"{name} is empty: it has no documents")
     missing = [column for column in (QUERY, DOCUMENT, number) if column not in table]
     if missing:
-        raise ValueError(f"{name} must have the columns {QUERY}, {DOCUMENT} and {number}; {missing[0]} is missing")
+        raise ValueError(
+            f"{name} must have the columns {QUERY}, {DOCUMENT} and {number}; {missing[0]} is "
+            f"missing"
+        )
     numbers = _numbers(table, number, name)
     columns = (QUERY, DOCUMENT, *(column for column in optional if column in table))
-    return pd.DataFrame({**{column: _texts(table, column, name) for column in columns}, number: numbers})
+    return pd.DataFrame(
+        {**{column: _texts(table, column, name) for column in columns}, number: numbers}
+    )
 
 
 def _from_tuples(source: Any, name: str, number: str) -> pd.DataFrame:
@@ -105,14 +123,18 @@ def _from_tuples(source: Any, name: str, number: str) -> pd.DataFrame:
     if rows and not hasattr(rows[0], "_fields"):
         advice = f". Read a file with boostrank.read_{name}" if is_path else ""
         raise TypeError(
-            f"{name} must be a DataFrame, a dict of dicts, {number} by document by query, or named tuples; got "
-            f"{type(source).__name__}{advice}"
+            f"{name} must be a DataFrame, a dict of dicts, {number} by document by query, or named "
+            f"tuples; got {type(source).__name__}{advice}"
         )
     return pd.DataFrame(rows)
 
 
 def _from_dicts(source: Mapping[Any, Any], number: str) -> pd.DataFrame:
-    rows = [(query, document, value) for query, documents in source.items() for document, value in documents.items()]
+    rows = [
+        (query, document, value)
+        for query, documents in source.items()
+        for document, value in documents.items()
+    ]
     return pd.DataFrame(rows, columns=[QUERY, DOCUMENT, number], dtype=object)
 
 
@@ -126,7 +148,10 @@ def _texts(table: pd.DataFrame, column: str, name: str) -> Any:
             return ids.array
     values = ids.to_numpy(dtype=object)
     if pd.api.types.infer_dtype(values, skipna=False) not in ("string", "integer"):
-        bad = [not isinstance(value, (str, int, np.integer)) or isinstance(value, bool) for value in values]
+        bad = [
+            not isinstance(value, (str, int, np.integer)) or isinstance(value, bool)
+            for value in values
+        ]
         rule = f"{name} must have ids, each str or int; {column} of"
         refuse_first(np.array(bad), lambda row: f"{rule} row {row} is {values[row]!r}")
     return pd.Series([str(value) for value in values.tolist()], dtype=str).array
@@ -139,7 +164,9 @@ def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{column} of {name} must be numbers: {error}") from None
     rule = f"{column} of {name} must be finite; it is"
-    refuse_first(~np.isfinite(numbers), lambda row: f"{rule} {numbers[row]} for {_document(table, row)}")
+    refuse_first(
+        ~np.isfinite(numbers), lambda row: f"{rule} {numbers[row]} for {_document(table, row)}"
+    )
     return numbers
 
 
@@ -165,12 +192,18 @@ def number_queries(*tables: pd.DataFrame) -> NumberedQueries:
     texts = pd.concat([table[QUERY] for table in tables], ignore_index=True).array
     numbered = _number_texts(texts, np.zeros(len(texts), dtype=np.int64), 1)
     are_in = np.zeros((len(tables), len(numbered.firsts)), dtype=bool)
-    are_in[np.repeat(np.arange(len(tables)), [len(table) for table in tables]), numbered.numbers] = True
-    return NumberedQueries(np.asarray(texts.take(numbered.firsts), dtype=object), numbered.numbers, are_in)
+    are_in[
+        np.repeat(np.arange(len(tables)), [len(table) for table in tables]), numbered.numbers
+    ] = True
+    return NumberedQueries(
+        np.asarray(texts.take(numbered.firsts), dtype=object), numbered.numbers, are_in
+    )
 
 
 def number_documents(queries: NumberedQueries, *tables: pd.DataFrame) -> tuple[Any, TextNumbers]:
-    """The ids of the documents of all rows, an array of pandas, and their numbers, which are others in each query."""
+    """The ids of the documents of all rows, an array of pandas, and their numbers, which are others
+    in each query.
+    """
     texts = pd.concat([table[DOCUMENT] for table in tables], ignore_index=True).array
     return texts, _number_texts(texts, queries.numbers, len(queries.ids))
 
@@ -182,7 +215,11 @@ def _number_texts(texts: Any, query: Ints, n_queries: int) -> TextNumbers:
         import pyarrow as pa
 
         arrow_texts = pa.array(texts).cast(pa.large_string())
-        array = arrow_texts.combine_chunks() if isinstance(arrow_texts, pa.ChunkedArray) else arrow_texts
+        array = (
+            arrow_texts.combine_chunks()
+            if isinstance(arrow_texts, pa.ChunkedArray)
+            else arrow_texts
+        )
         _, places, content = array.buffers()
         arrow_ends = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
         return text_numbers(np.frombuffer(content or b" ", np.uint8), arrow_ends, query, n_queries)
@@ -195,7 +232,9 @@ def _number_texts(texts: Any, query: Ints, n_queries: int) -> TextNumbers:
     return TextNumbers(rows, numbers, firsts, np.bincount(query[firsts], minlength=n_queries))
 
 
-def check_unique(table: pd.DataFrame, name: str, documents: Ints | None = None, *, subtopics: bool = True) -> None:
+def check_unique(
+    table: pd.DataFrame, name: str, documents: Ints | None = None, *, subtopics: bool = True
+) -> None:
     """Raise ValueError if a query of judgments or of a run has a document twice.
 
     Parameters
@@ -211,14 +250,25 @@ def check_unique(table: pd.DataFrame, name: str, documents: Ints | None = None, 
     if documents is None:
         documents = number_documents(number_queries(table), table)[1].numbers
     if np.bincount(documents).max() > 1:
-        keys = pd.DataFrame({DOCUMENT: documents, **({ITERATION: table[ITERATION]} if ITERATION in table else {})})
-        refuse_first(keys.duplicated().to_numpy(), lambda row: f"{name} has {_document(table, row)} twice")
+        keys = pd.DataFrame(
+            {DOCUMENT: documents, **({ITERATION: table[ITERATION]} if ITERATION in table else {})}
+        )
+        refuse_first(
+            keys.duplicated().to_numpy(), lambda row: f"{name} has {_document(table, row)} twice"
+        )
         bad = keys.duplicated(DOCUMENT).to_numpy() & (not subtopics)
-        largest = f"{name}.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max()"
-        advice = f"but a measure needs one judgment for each document; take the largest by {largest}"
+        largest = (
+            f"{name}.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max()"
+        )
+        advice = (
+            f"but a measure needs one judgment for each document; take the largest by {largest}"
+        )
         several = "for several iterations (subtopics), such as"
         refuse_first(
-            bad, lambda i: f"{name} has {_document(table, i)} {several} {table[ITERATION].iloc[i]!r}, {advice}"
+            bad,
+            lambda i: (
+                f"{name} has {_document(table, i)} {several} {table[ITERATION].iloc[i]!r}, {advice}"
+            ),
         )
 
 

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from boostrank.backends.base import Backend
 from boostrank.inputs.arrays import Floats
 
-#: Levels of splits that a tree may have. The JSON parsers of the engines refuse documents that are nested 1,000 levels
-#: deep, and each level of splits nests two; others build trees by recursion.
+#: Levels of splits that a tree may have. The JSON parsers of the engines refuse documents that are
+#: nested 1,000 levels deep, and each level of splits nests two; others build trees by recursion.
 MAX_DEPTH = 300
 #: The largest finite number of float32.
 LARGEST = float(np.finfo(np.float32).max)
 #: The largest number that LightGBM takes for 0.
 ZERO = float(np.float32(1e-35))
-#: Half of the distance of 1 to the next number of float32, by which additions of numbers below 2 may be wrong.
+#: Half of the distance of 1 to the next number of float32, by which additions of numbers below 2
+#: may be wrong.
 UNIT = 2.0**-24
 
 
@@ -55,8 +56,8 @@ class Forest(NamedTuple):
     trees : list of Tree
         At least one.
     knows_missing : bool or None
-        Whether the training data had missing values, so that the directions of rows without a value have a meaning;
-        None if the model does not show it.
+        Whether the training data had missing values, so that the directions of rows without a value
+        have a meaning; None if the model does not show it.
     """
 
     trees: list[Tree]
@@ -71,19 +72,26 @@ class Forest(NamedTuple):
         ImportError
             If treelite is not installed.
         ValueError
-            For categorical splits, trees that are too deep, and models of which treelite would lose a part.
+            For categorical splits, trees that are too deep, and models of which treelite would lose
+            a part.
         """
         text = library.to_treelite(booster).dump_as_json(pretty_print=False)
-        # treelite leaves out the value of infinite thresholds, which separate missing values from all others. Neither
-        # library makes negative ones.
+        # treelite leaves out the value of infinite thresholds, which separate missing values from
+        # all others. Neither library makes negative ones.
         model = json.loads(text.replace('"threshold":,', '"threshold":Infinity,'))
         trees = [_read_tree(tree["nodes"]) for tree in model["trees"]] or [Tree([0.0])]
         forest = cls(trees, False).plus(library.base_score(booster))
         if forest.treats_missing_as_zero:
             return forest
-        # XGBoost sends missing values the same way in all splits if the training had none, and it may if it had some.
-        is_constant = model["threshold_type"] == "float32" and len({split.default_left for split in forest.splits}) <= 1
-        return forest._replace(knows_missing=library.had_missing_values(booster) if is_constant else True)
+        # XGBoost sends missing values the same way in all splits if the training had none, and it
+        # may if it had some.
+        is_constant = (
+            model["threshold_type"] == "float32"
+            and len({split.default_left for split in forest.splits}) <= 1
+        )
+        return forest._replace(
+            knows_missing=library.had_missing_values(booster) if is_constant else True
+        )
 
     @property
     def splits(self) -> list[Split]:
@@ -92,7 +100,9 @@ class Forest(NamedTuple):
 
     @property
     def features(self) -> list[int]:
-        """The features of the splits; the first feature if there is no split, because engines want one."""
+        """The features of the splits; the first feature if there is no split, because engines want
+        one.
+        """
         return sorted({split.feature for split in self.splits}) or [0]
 
     @property
@@ -104,17 +114,23 @@ class Forest(NamedTuple):
         """The same trees, in which rows without a value go where 0 goes."""
 
         def turned(node: Split | float) -> Split | float:
-            return node._replace(default_left=node.threshold > 0) if isinstance(node, Split) else node
+            return (
+                node._replace(default_left=node.threshold > 0) if isinstance(node, Split) else node
+            )
 
         return self._replace(trees=[list(map(turned, tree)) for tree in self.trees])
 
     def plus(self, constant: float) -> Self:
         """The trees with a constant that is added to every score."""
-        first: Tree = [node if isinstance(node, Split) else node + constant for node in self.trees[0]]
+        first: Tree = [
+            node if isinstance(node, Split) else node + constant for node in self.trees[0]
+        ]
         return self._replace(trees=[first, *self.trees[1:]])
 
     def least_shift(self) -> float:
-        """The least number of at least 0 with which no score is below 0, also if float32 numbers are added up."""
+        """The least number of at least 0 with which no score is below 0, also if float32 numbers
+        are added up.
+        """
         errors = UNIT * (len(self.trees) + 2)
         # The constant itself makes the sums larger, and so their rounding.
         return max(0.0, errors * self.size - self.lowest) * (1 + 2 * errors)
@@ -126,12 +142,15 @@ class Forest(NamedTuple):
 
     @property
     def size(self) -> float:
-        """The sum of the largest outputs of the trees, which no score exceeds, by their absolute values."""
+        """The sum of the largest outputs of the trees, which no score exceeds, by their absolute
+        values.
+        """
         return sum(max(map(abs, _leaves(tree))) for tree in self.trees)
 
 
 def rows_at_splits(tree: Tree, n_features: int) -> NDArray[np.float32]:
-    """Rows that reach each split of a tree: next to its threshold, on both sides, and without a value of its feature.
+    """Rows that reach each split of a tree: next to its threshold, on both sides, and without a
+    value of its feature.
 
     The first row has no value at all. Other values are 0 where the way to the split allows it.
 
@@ -163,17 +182,20 @@ def _with_value(row: Floats, feature: int, value: float) -> Floats:
 
 
 def as_thresholds(limits: Floats) -> Floats:
-    """The thresholds `t` in float32 such that ``x < t`` if and only if LightGBM's ``x <= limit``, for `x` of float32.
+    """The thresholds `t` in float32 such that ``x < t`` if and only if LightGBM's ``x <= limit``,
+    for `x` of float32.
 
-    LightGBM predicts as if numbers from -1e-35 to 1e-35 were 0. Infinity itself is no number of JSON; with the largest
-    finite number instead of it, only this number is on the wrong side.
+    LightGBM predicts as if numbers from -1e-35 to 1e-35 were 0. Infinity itself is no number of
+    JSON; with the largest finite number instead of it, only this number is on the wrong side.
 
     Examples
     --------
     >>> as_thresholds(np.array([0.5, 0.1, 1e300])).tolist()
     [0.5000000596046448, 0.10000000149011612, 3.4028234663852886e+38]
     """
-    limits = np.where(np.abs(limits) > ZERO, limits, np.where(limits < 0, np.nextafter(-ZERO, -1.0), ZERO))
+    limits = np.where(
+        np.abs(limits) > ZERO, limits, np.where(limits < 0, np.nextafter(-ZERO, -1.0), ZERO)
+    )
     with np.errstate(over="ignore"):
         below = limits.astype(np.float32)
         below = np.where(below > limits, np.nextafter(below, np.float32(-np.inf)), below)
@@ -186,25 +208,38 @@ def _leaves(tree: Tree) -> list[float]:
 
 
 def _read_tree(nodes: list[dict[str, Any]]) -> Tree:
-    """The tree of treelite's nodes, the first of which is the root; children follow their parents."""
+    """The tree of treelite's nodes, the first of which is the root; children follow their
+    parents.
+    """
     by_id = {node["node_id"]: node for node in nodes}
     limits = np.array([node.get("threshold", 0.0) for node in nodes])
     # XGBoost compares with "<", as trees do here, and LightGBM with "<=".
     is_less = [node.get("comparison_op") == "<" for node in nodes]
-    thresholds = np.where(is_less, np.clip(limits, -LARGEST, LARGEST), as_thresholds(limits)).tolist()
+    thresholds = np.where(
+        is_less, np.clip(limits, -LARGEST, LARGEST), as_thresholds(limits)
+    ).tolist()
     threshold_by_id = dict(zip(by_id, thresholds, strict=True))
     # The nodes level by level, each with its level; children are added at the end.
     sequence, tree = [(nodes[0], 0)], Tree()
     for node, level in sequence:
         if level > MAX_DEPTH:
-            raise ValueError(f"engines read no trees of more than {MAX_DEPTH} levels: train with a smaller max_depth")
+            raise ValueError(
+                f"engines read no trees of more than {MAX_DEPTH} levels: train with a smaller "
+                f"max_depth"
+            )
         if "leaf_value" in node:
             tree.append(float(node["leaf_value"]))
             continue
         if node["node_type"] != "numerical_test_node":
             fault = f"the model splits by categories of the feature {node['split_feature_id']}"
-            raise ValueError(f"{fault}: train on a column of 0 and 1 for each category (pandas.get_dummies)")
-        feature, threshold, left = node["split_feature_id"], threshold_by_id[node["node_id"]], len(sequence)
+            raise ValueError(
+                f"{fault}: train on a column of 0 and 1 for each category (pandas.get_dummies)"
+            )
+        feature, threshold, left = (
+            node["split_feature_id"],
+            threshold_by_id[node["node_id"]],
+            len(sequence),
+        )
         tree.append(Split(feature, threshold, node["default_left"], left, left + 1))
         sequence += [(by_id[node[side]], level + 1) for side in ("left_child", "right_child")]
     return tree

@@ -28,14 +28,18 @@ _PAIR = r"(.+?)=(-?(?:[0-9.]+(?:E-?[0-9]+)?|Infinity)|NaN)(?:,|$)"
 _ADVICE = "send the body of the request 'log' that boostrank.serving.requests makes"
 
 
-def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str | None = None) -> pd.DataFrame:  # noqa: A002
-    """Read the features that a search engine has logged; requests for them are those of :func:`requests`, "log".
+def read_log(
+    format: str, answers: Mapping[Any, Any], names: Any, *, absent: str | None = None
+) -> pd.DataFrame:
+    """Read the features that a search engine has logged; requests for them are those of
+    :func:`requests`, "log".
 
     Parameters
     ----------
     format : {"elasticsearch", "opensearch", "elastic", "solr", "vespa"}
     answers : mapping
-        The answer of the engine to each query, by the id of the query: JSON, as text or as ``json.load`` returns it.
+        The answer of the engine to each query, by the id of the query: JSON, as text or as
+        ``json.load`` returns it.
     names : sequence of str or ranker
         Names of the features, as they were given to :func:`requests`.
     absent : "missing", optional
@@ -44,16 +48,18 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
     Returns
     -------
     DataFrame of float32
-        The features, which are the columns, of each document, in the sequence of the answers. The index has the levels
-        "qid" and "document": rankers take the query ids from it, and ``X.join(labels, how="inner")`` joins a Series of
-        labels with the same index. Values that the engine does not have are NaN; ``X.fillna(0)`` is what versions see
-        that take 0 in their place.
+        The features, which are the columns, of each document, in the sequence of the answers. The
+        index has the levels "qid" and "document": rankers take the query ids from it, and
+        ``X.join(labels, how="inner")`` joins a Series of labels with the same index. Values that
+        the engine does not have are NaN; ``X.fillna(0)`` is what versions see that take 0 in their
+        place.
 
     Raises
     ------
     ValueError
-        For an error in place of an answer, the answer of another engine, a document without logged features or with
-        those of two sets, features that are not those of `names`, and if no document has a value.
+        For an error in place of an answer, the answer of another engine, a document without logged
+        features or with those of two sets, features that are not those of `names`, and if no
+        document has a value.
 
     Examples
     --------
@@ -79,10 +85,16 @@ def read_log(format: str, answers: Mapping[Any, Any], names: Any, *, absent: str
                 # Solr and Elastic may leave out features without a value.
                 features, is_sparse = dict(values), format in ("solr", "elastic")
                 if (qid, document) in rows or len(features) < len(values):
-                    raise ValueError(f"document {document!r} or a feature of it is there twice: {values}")
-                if not features.keys() <= set(names) or not (is_sparse or len(features) == len(names)):
+                    raise ValueError(
+                        f"document {document!r} or a feature of it is there twice: {values}"
+                    )
+                if not features.keys() <= set(names) or not (
+                    is_sparse or len(features) == len(names)
+                ):
                     others = sorted(features.keys() ^ set(names))
-                    raise ValueError(f"document {document!r} and names differ by {others}: give equal features")
+                    raise ValueError(
+                        f"document {document!r} and names differ by {others}: give equal features"
+                    )
                 rows[qid, document] = [features.get(name, default) for name in names]
     index = pd.MultiIndex.from_tuples(rows, names=[QID, "document"])
     X = pd.DataFrame(list(rows.values()), index, names, dtype=np.float32)
@@ -98,23 +110,31 @@ def _logged(engine: str, answer: Any) -> list[tuple[Any, list[tuple[str, float]]
         answer = json.loads(answer) if isinstance(answer, (str, bytes)) else answer
         if engine == "vespa" and answer[outer].get("errors"):
             raise ValueError("it has errors")
-        # Vespa leaves out a list without documents, and Elastic the field of a document without features.
+        # Vespa leaves out a list without documents, and Elastic the field of a document without
+        # features.
         hits = [{"matched_queries": {}} | hit for hit in ({"children": []} | answer[outer])[inner]]
         return [(hit[identifier], _pairs(reduce(getitem, place, hit))) for hit in hits]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         fault = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{fault}; {_ADVICE}, and give the whole answer; got {str(answer)[:300]}") from error
+        raise ValueError(
+            f"{fault}; {_ADVICE}, and give the whole answer; got {str(answer)[:300]}"
+        ) from error
 
 
 def _pairs(log: Any) -> list[tuple[str, Any]]:
-    """The names and values of the features of a document, as the plugins, Solr or Vespa write them."""
+    """The names and values of the features of a document, as the plugins, Solr or Vespa write
+    them.
+    """
     if isinstance(log, str):
         if re.sub(_PAIR, "", log):
             refuse("[features]", log, "name=value,name=value")
         return [(name, float(value)) for name, value in re.findall(_PAIR, log)]
     if isinstance(log, Mapping):
         # Vespa may give functions of the rank profile this longer name. JSON has no NaN.
-        pairs = ((re.sub(r"^rankingExpression\((.*)\)$", r"\1", name), value) for name, value in log.items())
+        pairs = (
+            (re.sub(r"^rankingExpression\((.*)\)$", r"\1", name), value)
+            for name, value in log.items()
+        )
         return [(name, np.nan if value is None else float(value)) for name, value in pairs]
     (sets,) = log
     if len(sets) != 1:

@@ -1,4 +1,6 @@
-"""Requests to search engines: sets of features, which are logged and computed for the model; upload and ranking."""
+"""Requests to search engines: sets of features, which are logged and computed for the model; upload
+and ranking.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,47 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from boostrank.inputs.checks import check_choice, check_count, did_you_mean, refuse
-from boostrank.serving.evaluators import ELASTIC_NAME, ELASTIC_NAME_FORM, FORMATS, SOLR, is_vespa_name
+from boostrank.serving.evaluators import (
+    ELASTIC_NAME,
+    ELASTIC_NAME_FORM,
+    FORMATS,
+    SOLR,
+    is_vespa_name,
+)
 
 # Parameters of a request, in Mustache's templates.
 _PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
 # Parameters of a feature of Solr, its external feature information.
 _INFORMATION = re.compile(r"\${(\w+)")
 
-# Rank features of Vespa without arguments: a function of the rank profile with such a name would replace them.
+# Rank features of Vespa without arguments: a function of the rank profile with such a name would
+# replace them.
 _VESPA_FEATURES = {
-    *("fieldInfo", "firstPhase", "firstPhaseMax", "firstPhaseRank", "globalSequence", "match", "nativeAttributeMatch"),
-    *("nativeDotProduct", "nativeFieldMatch", "nativeProximity", "nativeRank", "now", "num_docs_indexed"),
-    *("queryTermCount", "random", "randomNormal", "randomNormalStable", "rankingExpression", "secondPhase"),
+    *(
+        "fieldInfo",
+        "firstPhase",
+        "firstPhaseMax",
+        "firstPhaseRank",
+        "globalSequence",
+        "match",
+        "nativeAttributeMatch",
+    ),
+    *(
+        "nativeDotProduct",
+        "nativeFieldMatch",
+        "nativeProximity",
+        "nativeRank",
+        "now",
+        "num_docs_indexed",
+    ),
+    *(
+        "queryTermCount",
+        "random",
+        "randomNormal",
+        "randomNormalStable",
+        "rankingExpression",
+        "secondPhase",
+    ),
 }
 
 # Names of rank profiles of Vespa, and what other engines take as names.
@@ -43,7 +74,8 @@ class Request(NamedTuple):
     path : str
         The address on the server, or the path in the application package.
     body : dict, list, str or None
-        What is sent as JSON, or the text of a rank profile. That of "upload" is the file of :func:`export`.
+        What is sent as JSON, or the text of a rank profile. That of "upload" is the file of
+        :func:`export`.
     """
 
     method: str
@@ -52,7 +84,7 @@ class Request(NamedTuple):
 
 
 def requests(
-    format: str,  # noqa: A002
+    format: str,
     names: Any,
     *,
     model: str = "model",
@@ -64,27 +96,31 @@ def requests(
 ) -> dict[str, Request]:
     """Make the requests that lead from a set of features to documents in the sequence of the model.
 
-    Send them one after the other; between "log" and "delete" the model is trained and exported. "delete" removes a
-    model of this name, because engines do not replace models; until "upload" there is none. A new name for each model
-    avoids this. Vespa takes files: deploy the application package when they are in their places.
+    Send them one after the other; between "log" and "delete" the model is trained and exported.
+    "delete" removes a model of this name, because engines do not replace models; until "upload"
+    there is none. A new name for each model avoids this. Vespa takes files: deploy the application
+    package when they are in their places.
 
     Parameters
     ----------
     format : {"elasticsearch", "opensearch", "elastic", "solr", "vespa"}
     names : sequence of str or ranker
-        Names of the features in the engine, in the sequence of the columns of X; or a fitted ranker that knows them.
+        Names of the features in the engine, in the sequence of the columns of X; or a fitted ranker
+        that knows them.
     model : str, default "model"
         Name of the model in the engine.
     index : str, default "documents"
         The index, the collection, or the schema of Vespa that has the documents.
     query : optional
-        What finds documents: a query as a dict, or text for Solr and Vespa. The default searches for the parameter
-        `keywords`.
+        What finds documents: a query as a dict, or text for Solr and Vespa. The default searches
+        for the parameter `keywords`.
     parameters : mapping of str, optional
-        Values of the parameters of the query and of features, such as ``{"keywords": "lamp"}``; those without a value
-        have their own names as values. In Vespa, all but `keywords` are inputs, as in the feature ``query(price)``.
+        Values of the parameters of the query and of features, such as ``{"keywords": "lamp"}``;
+        those without a value have their own names as values. In Vespa, all but `keywords` are
+        inputs, as in the feature ``query(price)``.
     window : int, default 100
-        Number of documents that are logged, and that the model ranks: on each shard, or node of Vespa.
+        Number of documents that are logged, and that the model ranks: on each shard, or node of
+        Vespa.
     **settings
         `name`, `queries` and `absent` of :func:`feature_set`.
 
@@ -96,7 +132,8 @@ def requests(
     Raises
     ------
     ValueError
-        As :func:`feature_set`; and if both rank profiles of Vespa, of the features and of the model, have one name.
+        As :func:`feature_set`; and if both rank profiles of Vespa, of the features and of the
+        model, have one name.
 
     Examples
     --------
@@ -119,52 +156,57 @@ def requests(
     features = feature_set(format, names, **settings)
     found = (_INFORMATION if format == "solr" else _PARAMETERS).findall(features)
     values = {**{key: key for key in ("keywords", *found)}, **(parameters or {})}
-    make: Any = {"solr": _of_solr, "vespa": _of_vespa, "elastic": _of_elastic}.get(format, _of_plugin)
+    make: Any = {"solr": _of_solr, "vespa": _of_vespa, "elastic": _of_elastic}.get(
+        format, _of_plugin
+    )
     return make(features, quote(index), query, values, window, model)
 
 
 def feature_set(
-    format: str,  # noqa: A002
+    format: str,
     names: Any,
     *,
     name: str | None = None,
     queries: Mapping[str, Any] | None = None,
     absent: str | None = None,
 ) -> str:
-    """Write the template of a feature set with the features of a model, to be completed and uploaded.
+    """Write the template of a feature set with the features of a model, to be completed and
+    uploaded.
 
-    A search engine computes each feature from a request: a query, a field, or an expression. If the same definitions
-    log the features for training and compute them for the model, both have the same values. Features without a request
-    get an example: a match of the parameter ``keywords`` in a field with the name of the feature. Put your own fields
-    and queries in its place.
+    A search engine computes each feature from a request: a query, a field, or an expression. If the
+    same definitions log the features for training and compute them for the model, both have the
+    same values. Features without a request get an example: a match of the parameter ``keywords`` in
+    a field with the name of the feature. Put your own fields and queries in its place.
 
     Parameters
     ----------
     format : {"elasticsearch", "opensearch", "elastic", "solr", "vespa"}
     names : sequence of str or ranker
-        Names of the features in the engine, in the sequence of the columns of X; or a fitted ranker that knows them.
+        Names of the features in the engine, in the sequence of the columns of X; or a fitted ranker
+        that knows them.
     name : str, optional
-        The name of the set, which is Solr's feature store or Vespa's rank profile. By default "features"; with Solr
-        "_DEFAULT_", where models without a store look for their features.
+        The name of the set, which is Solr's feature store or Vespa's rank profile. By default
+        "features"; with Solr "_DEFAULT_", where models without a store look for their features.
     queries : mapping of str, optional
-        What to compute, by the name of the feature. For Elasticsearch and OpenSearch a query as a dict, which may have
-        parameters such as ``{{keywords}}``. For Solr the text `q` of a ``SolrFeature``, or a dict with `class` and
-        `params`. For Vespa a ranking expression as text.
+        What to compute, by the name of the feature. For Elasticsearch and OpenSearch a query as a
+        dict, which may have parameters such as ``{{keywords}}``. For Solr the text `q` of a
+        ``SolrFeature``, or a dict with `class` and `params`. For Vespa a ranking expression as
+        text.
     absent : "missing", optional
-        For Solr, and models that were exported with ``absent="missing"``: features that a document does not have are
-        NaN, and not 0.
+        For Solr, and models that were exported with ``absent="missing"``: features that a document
+        does not have are NaN, and not 0.
 
     Returns
     -------
     str
-        JSON, or the rank profile of a schema of Vespa. For Elastic, whose models have the set, it is the mapping that
-        :func:`export` takes as `features`.
+        JSON, or the rank profile of a schema of Vespa. For Elastic, whose models have the set, it
+        is the mapping that :func:`export` takes as `features`.
 
     Raises
     ------
     ValueError
-        If a name is there twice, `queries` has another name, the engine cannot have such a name, feature or expression,
-        or `absent` is given for another engine than Solr.
+        If a name is there twice, `queries` has another name, the engine cannot have such a name,
+        feature or expression, or `absent` is given for another engine than Solr.
 
     Examples
     --------
@@ -205,45 +247,75 @@ def feature_set(
     check_choice("format", format, FORMATS)
     queries = dict(queries or {})
     names = feature_names("names", names, format)
-    # What Vespa has itself, or has arguments or an output, is a rank feature of Vespa, and no function of the profile.
-    own = [key for key in names if format == "vespa" and (not key.isidentifier() or key in _VESPA_FEATURES)]
+    # What Vespa has itself, or has arguments or an output, is a rank feature of Vespa, and no
+    # function of the profile.
+    own = [
+        key
+        for key in names
+        if format == "vespa" and (not key.isidentifier() or key in _VESPA_FEATURES)
+    ]
     requested = [feature for feature in names if feature not in own]
     if unknown := [feature for feature in queries if feature not in requested]:
         kind = "a function of the rank profile" if unknown[0] in names else "in names"
-        raise ValueError(f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], requested)}")
+        raise ValueError(
+            f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], requested)}"
+        )
     for key, expression in queries.items() if format == "vespa" else ():
         if not (isinstance(expression, str) and _EXPRESSION.fullmatch(expression)):
-            refuse(f"queries[{key!r}]", expression, "an expression of Vespa in one line, which closes its braces")
+            refuse(
+                f"queries[{key!r}]",
+                expression,
+                "an expression of Vespa in one line, which closes its braces",
+            )
     if name is not None:
         _check_name("name", name, format)
     check_absent(absent, format)
     if format == "vespa":
-        return _rank_profile(names, name or "features", {key: f"attribute({key})" for key in requested} | queries)
+        return _rank_profile(
+            names, name or "features", {key: f"attribute({key})" for key in requested} | queries
+        )
     if format == "solr":
-        document: Any = [_solr_feature(key, name or "_DEFAULT_", queries.get(key), absent) for key in names]
+        document: Any = [
+            _solr_feature(key, name or "_DEFAULT_", queries.get(key), absent) for key in names
+        ]
     elif format == "elastic":
         document = {key: queries.get(key, {"match": {key: "{{keywords}}"}}) for key in names}
     else:
-        features = [_plugin_feature(key, queries.get(key, {"match": {key: "{{keywords}}"}})) for key in names]
+        features = [
+            _plugin_feature(key, queries.get(key, {"match": {key: "{{keywords}}"}}))
+            for key in names
+        ]
         document = {"featureset": {"name": name or "features", "features": features}}
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def feature_names(argument: str, names: Any, engine: str) -> list[str]:
-    """The names of features as texts, from one or several names, or from a ranker; ValueError for those without use."""
+    """The names of features as texts, from one or several names, or from a ranker; ValueError for
+    those without use.
+    """
     given = getattr(names, "feature_names_in_", () if hasattr(names, "fit") else names)
-    texts = [given] if isinstance(given, str) else [*map(str, given if isinstance(given, Iterable) else ())]
+    texts = (
+        [given]
+        if isinstance(given, str)
+        else [*map(str, given if isinstance(given, Iterable) else ())]
+    )
     # Without quotes in a rank profile, only such names are read as one name.
     is_valid = is_vespa_name if engine == "vespa" else bool
-    faults = [feature for i, feature in enumerate(texts) if feature in texts[:i] or not is_valid(feature)]
+    faults = [
+        feature for i, feature in enumerate(texts) if feature in texts[:i] or not is_valid(feature)
+    ]
     if faults or not texts:
         got = "" if faults else "none"
-        refuse(argument, faults, f"different names of the features, as {engine} takes them", got=got)
+        refuse(
+            argument, faults, f"different names of the features, as {engine} takes them", got=got
+        )
     return texts
 
 
 def _plugin_feature(name: str, query: Any) -> dict[str, Any]:
-    """A feature of the plugins of Elasticsearch and OpenSearch; its parameters are those of the query."""
+    """A feature of the plugins of Elasticsearch and OpenSearch; its parameters are those of the
+    query.
+    """
     parameters = list(dict.fromkeys(_PARAMETERS.findall(json.dumps(query))))
     return {"name": name, "params": parameters, "template_language": "mustache", "template": query}
 
@@ -274,7 +346,11 @@ def check_absent(absent: Any, engine: str) -> None:
 
 def _check_name(argument: str, name: Any, engine: str) -> None:
     if not (isinstance(name, str) and re.fullmatch(_PROFILE if engine == "vespa" else _NAME, name)):
-        refuse(argument, name, "a text without '/', and for Vespa of letters, digits, '_' and '-', no digit first")
+        refuse(
+            argument,
+            name,
+            "a text without '/', and for Vespa of letters, digits, '_' and '-', no digit first",
+        )
 
 
 def _quoted(value: Any) -> str:
@@ -282,7 +358,9 @@ def _quoted(value: Any) -> str:
     return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _of_plugin(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
+def _of_plugin(
+    features: str, index: str, query: Any, values: Any, window: int, model: str
+) -> dict[str, Request]:
     query, body = query or {"multi_match": {"query": values["keywords"]}}, json.loads(features)
     name = body["featureset"]["name"]
     # A filter changes no score.
@@ -302,7 +380,9 @@ def _of_plugin(features: str, index: str, query: Any, values: Any, window: int, 
     }
 
 
-def _of_elastic(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
+def _of_elastic(
+    features: str, index: str, query: Any, values: Any, window: int, model: str
+) -> dict[str, Request]:
     query = query or {"multi_match": {"query": values["keywords"]}}
     named = [{"bool": {"must": by, "_name": name}} for name, by in json.loads(features).items()]
     # Scores of queries with names are logged; those without weight change no score.
@@ -317,7 +397,9 @@ def _of_elastic(features: str, index: str, query: Any, values: Any, window: int,
     }
 
 
-def _of_solr(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
+def _of_solr(
+    features: str, index: str, query: Any, values: Any, window: int, model: str
+) -> dict[str, Request]:
     root, common = f"/solr/{index}", {"query": query or values["keywords"], "limit": window}
     information = " ".join(f"efi.{key}={_quoted(value)}" for key, value in values.items())
     body = json.loads(features)
@@ -332,12 +414,18 @@ def _of_solr(features: str, index: str, query: Any, values: Any, window: int, mo
     }
 
 
-def _of_vespa(features: str, index: str, query: Any, values: Any, window: int, model: str) -> dict[str, Request]:
+def _of_vespa(
+    features: str, index: str, query: Any, values: Any, window: int, model: str
+) -> dict[str, Request]:
     name = features.split()[1]
     if model == name:
         refuse("model", model, "another name than that of the rank profile with the features")
     inputs = {f"input.query({key})": value for key, value in values.items() if key != "keywords"}
-    search = {"yql": query or f"select * from {index} where userQuery()", "query": values["keywords"], **inputs}
+    search = {
+        "yql": query or f"select * from {index} where userQuery()",
+        "query": values["keywords"],
+        **inputs,
+    }
     second = f'    second-phase {{\n        expression: xgboost("{model}.json")\n        rerank-count: {window}\n    }}'
     profile = f"rank-profile {model} inherits {name} {{\n{second}\n}}"
     return {

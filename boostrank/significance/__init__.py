@@ -1,8 +1,10 @@
-"""Statistics of differences between rankers: paired tests, intervals, effect sizes, many comparisons, and power.
+"""Statistics of differences between rankers: paired tests, intervals, effect sizes, many
+comparisons, and power.
 
-Tests, intervals and effect sizes take the values of a metric on each query, of a ranker and of a baseline, and use the
-differences ``d_q = values_q - baseline_q``. Queries whose values are both NaN, because they were skipped, are left out.
-The corrected resampled t-test takes the values of repeated folds in their place, and so counts the training.
+Tests, intervals and effect sizes take the values of a metric on each query, of a ranker and of a
+baseline, and use the differences ``d_q = values_q - baseline_q``. Queries whose values are both
+NaN, because they were skipped, are left out. The corrected resampled t-test takes the values of
+repeated folds in their place, and so counts the training.
 """
 
 import lazy_loader

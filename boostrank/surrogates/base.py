@@ -1,4 +1,6 @@
-"""The interface of every surrogate: a loss of each query, its gradient and diagonal Hessian, and its traits."""
+"""The interface of every surrogate: a loss of each query, its gradient and diagonal Hessian, and
+its traits.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +15,27 @@ from boostrank.queries.compiled import LossForm
 from boostrank.queries.segments import Segments
 
 HessianKind = Literal["exact", "majorant"]
-# Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain by itself times d(1).
+# Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain
+# by itself times d(1).
 BOUND_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
 class Surrogate(ABC):
-    """A loss of scores ``s`` and targets ``u``, one value for each query, that boosting minimizes in place of NDCG.
+    """A loss of scores ``s`` and targets ``u``, one value for each query, that boosting minimizes
+    in place of NDCG.
 
-    A surrogate is immutable and holds its settings, but no data. Threads call its methods at the same time, for
-    different queries. Surrogates with equal settings compare equal, and ``repr`` is the expression that makes the
-    surrogate. A surrogate never sees relevance, only targets (:mod:`boostrank.queries.dcg`). It consists of NumPy
-    formulas over grouped arrays and of the reductions of :class:`~boostrank.queries.segments.Segments`, and, where
-    NumPy is too slow, of functions of :mod:`boostrank.queries.compiled`.
+    A surrogate is immutable and holds its settings, but no data. Threads call its methods at the
+    same time, for different queries. Surrogates with equal settings compare equal, and ``repr`` is
+    the expression that makes the surrogate. A surrogate never sees relevance, only targets
+    (:mod:`boostrank.queries.dcg`). It consists of NumPy formulas over grouped arrays and of the
+    reductions of :class:`~boostrank.queries.segments.Segments`, and, where NumPy is too slow, of
+    functions of :mod:`boostrank.queries.compiled`.
 
     A new surrogate is a subclass of this class, or of a family that needs less code,
-    :class:`~boostrank.surrogates.Separable` (a sum of convex functions of one score). ``Profiled(surrogate)`` makes a
-    separable surrogate invariant to shifts. :func:`boostrank.surrogates.check` tests a new surrogate.
+    :class:`~boostrank.surrogates.Separable` (a sum of convex functions of one score).
+    ``Profiled(surrogate)`` makes a separable surrogate invariant to shifts.
+    :func:`boostrank.surrogates.check` tests a new surrogate.
 
     Examples
     --------
@@ -51,45 +57,52 @@ class Surrogate(ABC):
     [0.5, 0.125]
     """
 
-    #: Whether, for every distribution of targets within `target_bounds`, the minimizer of the expected loss sorts like
-    #: the expected targets. With the targets of ``normalize="dcg"`` the surrogate is then NDCG consistent (Ravikumar,
-    #: Tewari and Yang, AISTATS 2011, Theorem 6), if each document of each query can have a score of its own. This is
-    #: declared; :func:`boostrank.theory.check_consistency` tests it. :func:`boostrank.theory.class_regrets` says what
-    #: the surrogate loses where documents share scores.
+    #: Whether, for every distribution of targets within `target_bounds`, the minimizer of the
+    #: expected loss sorts like the expected targets. With the targets of ``normalize="dcg"`` the
+    #: surrogate is then NDCG consistent (Ravikumar, Tewari and Yang, AISTATS 2011, Theorem 6), if
+    #: each document of each query can have a score of its own. This is declared;
+    #: :func:`boostrank.theory.check_consistency` tests it. :func:`boostrank.theory.class_regrets`
+    #: says what the surrogate loses where documents share scores.
     consistent: ClassVar[bool] = False
     #: Whether the loss is a sum over documents, so that weights may differ within a query.
     separable: ClassVar[bool] = False
-    #: Whether the gradient is linear in the targets: apart from terms that do not depend on the scores, the loss is a
-    #: sum over documents of the target of each, times a function of the scores. Then weights may differ within a query,
-    #: and multiply the targets, so that the minimizer of the expected loss sorts like ``E[weight * target]``.
+    #: Whether the gradient is linear in the targets: apart from terms that do not depend on the
+    #: scores, the loss is a sum over documents of the target of each, times a function of the
+    #: scores. Then weights may differ within a query, and multiply the targets, so that the
+    #: minimizer of the expected loss sorts like ``E[weight * target]``.
     linear_in_targets: ClassVar[bool] = False
     #: Whether the loss stays the same when a constant is added to all scores of a query.
     shift_invariant: ClassVar[bool] = False
-    #: Whether the loss is least in the limit of infinitely long scores, and only their direction matters there.
+    #: Whether the loss is least in the limit of infinitely long scores, and only their direction
+    #: matters there.
     least_at_infinite_length: ClassVar[bool] = False
 
-    #: Whether the loss is a sum of terms with weights that depend on the scores, and the gradient is that for fixed
-    #: weights. Then there is one loss for every choice of weights, and no single loss with this gradient. Such a
-    #: surrogate defines `at`. It is consistent if, for every distribution of targets, the minimizers for all weights
-    #: sort like the expected targets.
+    #: Whether the loss is a sum of terms with weights that depend on the scores, and the gradient
+    #: is that for fixed weights. Then there is one loss for every choice of weights, and no single
+    #: loss with this gradient. Such a surrogate defines `at`. It is consistent if, for every
+    #: distribution of targets, the minimizers for all weights sort like the expected targets.
     reweighted: ClassVar[bool] = False
 
     #: Whether the loss is convex in the scores.
     convex: ClassVar[bool] = True
     #: Smallest and largest target for which the loss is bounded below.
     target_bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    #: The kind of Hessian that `gradient_hessian` returns. ``"exact"`` is the diagonal of the Hessian, ``"majorant"``
-    #: that of a diagonal matrix ``D`` such that ``D`` minus the Hessian at the same scores is positive semidefinite.
+    #: The kind of Hessian that `gradient_hessian` returns. ``"exact"`` is the diagonal of the
+    #: Hessian, ``"majorant"`` that of a diagonal matrix ``D`` such that ``D`` minus the Hessian at
+    #: the same scores is positive semidefinite.
     hessian: ClassVar[HessianKind] = "exact"
     #: Whether `gradient_hessian` takes arrays of a GPU. The queries are then
-    #: :class:`~boostrank.queries.device_segments.DeviceSegments`, which have only some of the reductions. NumPy's
-    #: functions take arrays of CuPy, and functions of SciPy do not. Arrays that `gradient_hessian` makes must be made
-    #: like an argument, for instance by `numpy.full_like`, because arrays of NumPy cannot be combined with those of a
-    #: GPU. Objectives of surrogates that do not take them are computed by the CPU.
+    #: :class:`~boostrank.queries.device_segments.DeviceSegments`, which have only some of the
+    #: reductions. NumPy's functions take arrays of CuPy, and functions of SciPy do not. Arrays that
+    #: `gradient_hessian` makes must be made like an argument, for instance by `numpy.full_like`,
+    #: because arrays of NumPy cannot be combined with those of a GPU. Objectives of surrogates that
+    #: do not take them are computed by the CPU.
     takes_device_arrays: ClassVar[bool] = False
 
     def within_bounds(self, targets: Floats) -> Bools:
-        """Whether each target is within `target_bounds`, apart from rounding; the result has the shape of `targets`."""
+        """Whether each target is within `target_bounds`, apart from rounding; the result has the
+        shape of `targets`.
+        """
         low, high = self.target_bounds
         return (targets >= low) & (targets <= high * (1.0 + BOUND_TOLERANCE))
 
@@ -106,14 +119,19 @@ class Surrogate(ABC):
         """
 
     @abstractmethod
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape (n_documents,).
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
+        """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape
+        (n_documents,).
 
-        The parameters are those of :meth:`loss`. The attribute `hessian` says which kind of Hessian it is.
+        The parameters are those of :meth:`loss`. The attribute `hessian` says which kind of Hessian
+        it is.
         """
 
     def at(self, scores: Floats, queries: Segments) -> Surrogate:
-        """The loss with the weights that belong to these scores; the surrogate itself unless it is `reweighted`.
+        """The loss with the weights that belong to these scores; the surrogate itself unless it is
+        `reweighted`.
 
         Parameters
         ----------
@@ -124,24 +142,27 @@ class Surrogate(ABC):
         Returns
         -------
         Surrogate
-            A loss for these queries only. At the same `scores`, it has the same loss, gradient and Hessian as this
-            surrogate. At other scores, its weights stay the same. Its gradient is the derivative of its loss.
+            A loss for these queries only. At the same `scores`, it has the same loss, gradient and
+            Hessian as this surrogate. At other scores, its weights stay the same. Its gradient is
+            the derivative of its loss.
         """
         return self
 
     def compiled_form(self) -> LossForm | None:
-        """The loss of the compiled library that is this surrogate, with its settings; None if the library has none.
+        """The loss of the compiled library that is this surrogate, with its settings; None if the
+        library has none.
 
-        The library computes gradient and Hessian in one pass over the documents, up to rounding of float32. Callers use
-        the function :func:`compiled_form`, which ignores a form that a subclass has inherited.
+        The library computes gradient and Hessian in one pass over the documents, up to rounding of
+        float32. Callers use the function :func:`compiled_form`, which ignores a form that a
+        subclass has inherited.
         """
         return None
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         """The score that, given to all documents of all queries, minimizes the weighted total loss.
 
-        Boosting starts from it. It is 0 for a loss that does not change when all documents get another common score,
-        and for a loss that no finite common score minimizes.
+        Boosting starts from it. It is 0 for a loss that does not change when all documents get
+        another common score, and for a loss that no finite common score minimizes.
 
         Parameters
         ----------
@@ -161,30 +182,38 @@ class Surrogate(ABC):
         Parameters
         ----------
         expected : ndarray, shape (n_distributions, n_documents)
-            Expected targets ``E[u]`` of the documents of one query, for each of several distributions of targets.
+            Expected targets ``E[u]`` of the documents of one query, for each of several
+            distributions of targets.
 
         Returns
         -------
         ndarray of the same shape, or None
-            None if no closed form is known. Scores are infinite where the loss is least in the limit only.
+            None if no closed form is known. Scores are infinite where the loss is least in the
+            limit only.
         """
         return None
 
     def representative(self, scores: Floats) -> Floats:
-        """The scores that stand for all score vectors with the same loss, shape (n_distributions, n_documents).
+        """The scores that stand for all score vectors with the same loss, shape (n_distributions,
+        n_documents).
 
-        If a shift does not change the loss, these are `scores` shifted so that the mean of the finite scores is 0.
-        Otherwise these are `scores` themselves.
+        If a shift does not change the loss, these are `scores` shifted so that the mean of the
+        finite scores is 0. Otherwise these are `scores` themselves.
         """
         if not self.shift_invariant:
             return scores
         finite = np.isfinite(scores)
         total = np.where(finite, scores, 0.0).sum(axis=1, keepdims=True)
-        return np.where(finite.any(axis=1, keepdims=True), scores - total / np.maximum(finite.sum(1)[:, None], 1), 0.0)
+        return np.where(
+            finite.any(axis=1, keepdims=True),
+            scores - total / np.maximum(finite.sum(1)[:, None], 1),
+            0.0,
+        )
 
 
 def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
-    """Minimizers for expected targets, both of shape (n_distributions, n_documents); None if no formula is known.
+    """Minimizers for expected targets, both of shape (n_distributions, n_documents); None if no
+    formula is known.
 
     A formula that a subclass with another loss inherits is not used.
     """
@@ -196,7 +225,8 @@ def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
 def compiled_form(surrogate: Surrogate) -> LossForm | None:
     """The loss of the compiled library that is this surrogate; None if it has none.
 
-    A subclass that does not define the method `compiled_form` itself has none, because its formulas may differ.
+    A subclass that does not define the method `compiled_form` itself has none, because its formulas
+    may differ.
 
     Examples
     --------
@@ -210,10 +240,11 @@ def compiled_form(surrogate: Surrogate) -> LossForm | None:
 
 
 def is_defined_with(kind: type, method: str, *others: str) -> bool:
-    """Whether the definition of `method` that `kind` uses belongs to the definitions of the `others` that it uses.
+    """Whether the definition of `method` that `kind` uses belongs to the definitions of the
+    `others` that it uses.
 
-    It does not if a subclass has redefined one of the others but has inherited `method`, which was written for the
-    earlier definitions.
+    It does not if a subclass has redefined one of the others but has inherited `method`, which was
+    written for the earlier definitions.
     """
 
     def height(name: str) -> int:

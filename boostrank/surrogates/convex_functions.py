@@ -1,16 +1,20 @@
-"""Convex functions that losses consist of: an exponential function that does not overflow, and functions of a margin.
+"""Convex functions that losses consist of: an exponential function that does not overflow, and
+functions of a margin.
 
-The exponential function is continued beyond an exponent of 50 by its second-order Taylor polynomial:
+The exponential function is continued beyond an exponent of 50 by its second-order Taylor
+polynomial:
 
     exp(x)                                        for x <= 50
     exp(50) (1 + (x - 50) + (x - 50)^2 / 2)       for x > 50
 
-The continued function does not overflow for exponents up to 1e100. It is strictly convex like the exponential function.
-Therefore a proof that uses only the strict convexity of a loss also holds for the continued loss.
+The continued function does not overflow for exponents up to 1e100. It is strictly convex like the
+exponential function. Therefore a proof that uses only the strict convexity of a loss also holds for
+the continued loss.
 
-A margin is the score of the document that should rank higher, minus the score of the other document. Pairwise losses
-are weighted sums of one function of the margin over pairs of documents: the gain-weighted pairs of
-:mod:`boostrank.surrogates.pairs`, or the edges of the graphs of :mod:`boostrank.preferences`.
+A margin is the score of the document that should rank higher, minus the score of the other
+document. Pairwise losses are weighted sums of one function of the margin over pairs of documents:
+the gain-weighted pairs of :mod:`boostrank.surrogates.pairs`, or the edges of the graphs of
+:mod:`boostrank.preferences`.
 """
 
 from __future__ import annotations
@@ -61,8 +65,9 @@ class Margin(NamedTuple):
     value : callable
         ``phi(d)`` of each margin.
     slope_curvature : callable
-        ``phi'(d)`` and ``phi''(d)`` of each margin. For the hinge, whose second derivative is 0 where it exists, it is
-        that of the squared hinge, since trees need a positive one to compute the size of a step.
+        ``phi'(d)`` and ``phi''(d)`` of each margin. For the hinge, whose second derivative is 0
+        where it exists, it is that of the squared hinge, since trees need a positive one to compute
+        the size of a step.
     """
 
     value: Callable[[Floats], Floats]
@@ -90,13 +95,16 @@ def _falls_short(d: Floats) -> Floats:
     return np.less(d, 1.0).astype(np.float64)
 
 
-#: Functions of the margin by name: ``log(1 + exp(-d))``, ``exp(-d)``, ``max(0, 1 - d)``, ``max(0, 1 - d)^2 / 2`` and
-#: ``(1 - d)^2 / 2``. The exponential function is :func:`continued_exp`, which does not overflow.
+#: Functions of the margin by name: ``log(1 + exp(-d))``, ``exp(-d)``, ``max(0, 1 - d)``, ``max(0, 1
+#: - d)^2 / 2`` and ``(1 - d)^2 / 2``. The exponential function is :func:`continued_exp`, which does
+#: not overflow.
 MARGINS: Mapping[str, Margin] = {
     "logistic": Margin(lambda d: np.logaddexp(0.0, -d), _logistic_derivatives),
     "exponential": Margin(lambda d: continued_exp(-d), _exponential_derivatives),
     "hinge": Margin(_shortfall, lambda d: (-_falls_short(d), _falls_short(d))),
-    "squared-hinge": Margin(lambda d: 0.5 * _shortfall(d) ** 2, lambda d: (-_shortfall(d), _falls_short(d))),
+    "squared-hinge": Margin(
+        lambda d: 0.5 * _shortfall(d) ** 2, lambda d: (-_shortfall(d), _falls_short(d))
+    ),
     "squared": Margin(lambda d: 0.5 * (1.0 - d) ** 2, lambda d: (d - 1.0, np.ones_like(d))),
 }
 

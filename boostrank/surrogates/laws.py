@@ -22,43 +22,48 @@ SIZES = [4, 1, 3, 2, 6]
 SCORE_SIZES = [0.1, 1.0, 3.0]
 # Step of numeric differentiation, and its largest relative error.
 STEP, DERIVATIVE_TOLERANCE = 1e-5, 1e-4
-# Largest difference of results that differ because of rounding, or because an iteration stops early.
+# Largest difference of results that differ because of rounding, or because an iteration stops
+# early.
 ROUNDING_TOLERANCE = 1e-6
-# At scores of this size, the loss must not decrease outward, apart from a slope of this size. Infinite target bounds
-# are replaced by targets of this size.
+# At scores of this size, the loss must not decrease outward, apart from a slope of this size.
+# Infinite target bounds are replaced by targets of this size.
 DISTANT_SCORE, MAX_OUTWARD_DESCENT, DISTANT_TARGET = 1e6, 1e-3, 1e3
 
 
 def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
-    """Check numerically, at random scores and targets, that a surrogate obeys the laws of surrogates.
+    """Check numerically, at random scores and targets, that a surrogate obeys the laws of
+    surrogates.
 
-    - The methods return arrays of the right shapes, with finite values, and leave their arguments unchanged.
+    - The methods return arrays of the right shapes, with finite values, and leave their arguments
+      unchanged.
     - The gradient is the derivative of the loss.
     - The Hessian is the exact diagonal, or a majorant, as `hessian` says.
-    - Queries do not depend on each other, and permuting the documents of a query permutes its gradient and Hessian, and
-      does not change its loss, even if documents have equal scores.
-    - If `convex`, `shift_invariant` or `separable` is True, the loss has this property, and if `linear_in_targets` is
-      True, the gradient has it.
+    - Queries do not depend on each other, and permuting the documents of a query permutes its
+      gradient and Hessian, and does not change its loss, even if documents have equal scores.
+    - If `convex`, `shift_invariant` or `separable` is True, the loss has this property, and if
+      `linear_in_targets` is True, the gradient has it.
     - A separable loss is bounded below for targets within `target_bounds`.
-    - The loss with the weights of :meth:`Surrogate.at` gives the same results at the scores of the weights. If
-      `reweighted` is True, the laws of derivatives hold for it.
+    - The loss with the weights of :meth:`Surrogate.at` gives the same results at the scores of the
+      weights. If `reweighted` is True, the laws of derivatives hold for it.
 
-    Whether the surrogate is consistent, :func:`boostrank.theory.check_consistency` finds out. A formula for `minimizer`
-    can be compared with the result of :func:`boostrank.theory.minimizer` by ``method="numeric"``.
+    Whether the surrogate is consistent, :func:`boostrank.theory.check_consistency` finds out. A
+    formula for `minimizer` can be compared with the result of :func:`boostrank.theory.minimizer` by
+    ``method="numeric"``.
 
     Parameters
     ----------
     surrogate : Surrogate
     random_state : int, default 0
-        Seed of the scores, which are normal with the standard deviations 0.1, 1 and 3, and of the targets, which are
-        within [0, 1] and within `target_bounds`.
+        Seed of the scores, which are normal with the standard deviations 0.1, 1 and 3, and of the
+        targets, which are within [0, 1] and within `target_bounds`.
 
     Raises
     ------
     TypeError
         If `surrogate` is not an instance of Surrogate.
     ValueError
-        If the surrogate breaks a law. The message names the first law that is broken, with the numbers that show it.
+        If the surrogate breaks a law. The message names the first law that is broken, with the
+        numbers that show it.
 
     Examples
     --------
@@ -81,7 +86,9 @@ def check(surrogate: Surrogate, *, random_state: int = 0) -> None:
 
 
 def _laws(surrogate: Surrogate, random: np.random.Generator) -> Laws:
-    """Whether each law holds, and the complaint if it does not. Nothing is computed after a law that is broken."""
+    """Whether each law holds, and the complaint if it does not. Nothing is computed after a law
+    that is broken.
+    """
     low, high = np.clip(surrogate.target_bounds, 0.0, 1.0)
     queries, n_documents = Segments.from_sizes(SIZES), sum(SIZES)
     for size in SCORE_SIZES:
@@ -95,23 +102,43 @@ def _laws(surrogate: Surrogate, random: np.random.Generator) -> Laws:
         yield from _bounded_below(surrogate)
 
 
-def _valid_results(surrogate: Surrogate, scores: Floats, targets: Floats, queries: Segments) -> Laws:
+def _valid_results(
+    surrogate: Surrogate, scores: Floats, targets: Floats, queries: Segments
+) -> Laws:
     before, sizes = np.array([scores, targets]), (queries.n_segments, len(scores), len(scores))
-    loss, derivatives = surrogate.loss(scores, targets, queries), surrogate.gradient_hessian(scores, targets, queries)
-    yield np.array_equal(before, [scores, targets]), "it changes the arrays of scores or targets that it is given"
-    for name, values, size in zip(("loss", "gradient", "Hessian"), (loss, *derivatives), sizes, strict=True):
-        yield np.shape(values) == (size,), f"the {name} must have shape {(size,)}; got {np.shape(values)}"
+    loss, derivatives = (
+        surrogate.loss(scores, targets, queries),
+        surrogate.gradient_hessian(scores, targets, queries),
+    )
+    yield (
+        np.array_equal(before, [scores, targets]),
+        "it changes the arrays of scores or targets that it is given",
+    )
+    for name, values, size in zip(
+        ("loss", "gradient", "Hessian"), (loss, *derivatives), sizes, strict=True
+    ):
+        yield (
+            np.shape(values) == (size,),
+            f"the {name} must have shape {(size,)}; got {np.shape(values)}",
+        )
         yield bool(np.isfinite(values).all()), f"the {name} is not finite"
 
 
-def _independent_queries(surrogate: Surrogate, scores: Floats, targets: Floats, queries: Segments) -> Laws:
+def _independent_queries(
+    surrogate: Surrogate, scores: Floats, targets: Floats, queries: Segments
+) -> Laws:
     results = _results(surrogate, scores, targets, queries)
     for start, end in zip(queries.starts, queries.ends, strict=True):
-        alone = _results(surrogate, scores[start:end], targets[start:end], Segments.from_sizes([end - start]))
+        alone = _results(
+            surrogate, scores[start:end], targets[start:end], Segments.from_sizes([end - start])
+        )
         law = "the loss, gradient or Hessian of a query depends on the other queries"
         yield _same(results[:, start:end], alone), law
     fixed = _results(surrogate.at(scores, queries), scores, targets, queries)
-    yield _same(results, fixed), "at the scores that at() is given, its loss, gradient or Hessian differs"
+    yield (
+        _same(results, fixed),
+        "at the scores that at() is given, its loss, gradient or Hessian differs",
+    )
 
 
 def _derivatives(surrogate: Surrogate, scores: Floats, targets: Floats, queries: Segments) -> Laws:
@@ -128,18 +155,23 @@ def _derivatives(surrogate: Surrogate, scores: Floats, targets: Floats, queries:
         yield _positive(law, matrix, _tolerance(matrix))
 
 
-def _differentiate(surrogate: Surrogate, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-    """Derivatives of the loss, and the matrix of derivatives of the gradient, both from differences.
+def _differentiate(
+    surrogate: Surrogate, scores: Floats, targets: Floats, queries: Segments
+) -> tuple[Floats, Floats]:
+    """Derivatives of the loss, and the matrix of derivatives of the gradient, both from
+    differences.
 
-    Row i of the matrix has the derivatives of the gradients of all documents with respect to the score of document i.
-    It is symmetric, because the gradient is the derivative of a loss.
+    Row i of the matrix has the derivatives of the gradients of all documents with respect to the
+    score of document i. It is symmetric, because the gradient is the derivative of a loss.
     """
     n = len(scores)
     copies = Segments.from_sizes(np.tile(queries.sizes, n))
     fixed = surrogate.at(np.tile(scores, n), copies)
-    # There are n copies of all queries, which do not change the results of each other. In copy i, document i has moved.
+    # There are n copies of all queries, which do not change the results of each other. In copy i,
+    # document i has moved.
     below, above = (
-        _results(fixed, (scores + step * np.eye(n)).ravel(), np.tile(targets, n), copies) for step in (-STEP, STEP)
+        _results(fixed, (scores + step * np.eye(n)).ravel(), np.tile(targets, n), copies)
+        for step in (-STEP, STEP)
     )
     losses, gradients, _ = ((above - below) / (2.0 * STEP)).reshape(3, n, n)
     return np.diag(losses), gradients
@@ -159,26 +191,39 @@ def _permutation(surrogate: Surrogate, scores: Floats, targets: Floats, queries:
 def _declarations(surrogate: Surrogate, scores: Floats, targets: Floats, queries: Segments) -> Laws:
     results = _results(surrogate, scores, targets, queries)
     if surrogate.shift_invariant:
-        shifted = _results(surrogate, scores + queries.repeat(queries.max(np.abs(scores))), targets, queries)
+        shifted = _results(
+            surrogate, scores + queries.repeat(queries.max(np.abs(scores))), targets, queries
+        )
         law = "shift_invariant is True, but adding a constant to the scores of a query changes the results"
         yield _same(results, shifted), law
     if surrogate.separable:
-        alone = _results(surrogate, scores, targets, Segments.from_sizes(np.ones_like(scores, dtype=np.int64)))
+        alone = _results(
+            surrogate, scores, targets, Segments.from_sizes(np.ones_like(scores, dtype=np.int64))
+        )
         alone[0] = queries.repeat(queries.sum(alone[0]))
         law = "separable is True, but the loss of a query is not the sum of the losses of its documents"
         yield _same(results, alone), law
     if surrogate.linear_in_targets:
         # Any shares between 0 and 1 serve that differ between the documents.
         shares = expit(scores), 1.0 - expit(scores)
-        gradients = [surrogate.gradient_hessian(scores, targets * share, queries)[0] for share in shares]
-        law = "linear_in_targets is True, but the gradients of two parts of the targets do not add up"
+        gradients = [
+            surrogate.gradient_hessian(scores, targets * share, queries)[0] for share in shares
+        ]
+        law = (
+            "linear_in_targets is True, but the gradients of two parts of the targets do not add up"
+        )
         yield _same(np.add(*gradients), results[1]), law
 
 
 def _bounded_below(surrogate: Surrogate) -> Laws:
-    """Whether a separable loss does not decrease outward at distant scores, for the smallest and the largest target."""
+    """Whether a separable loss does not decrease outward at distant scores, for the smallest and
+    the largest target.
+    """
     for side, target in zip((-1.0, 1.0), surrogate.target_bounds, strict=True):
-        score, target = side * DISTANT_SCORE, float(np.clip(target, -DISTANT_TARGET, DISTANT_TARGET))
+        score, target = (
+            side * DISTANT_SCORE,
+            float(np.clip(target, -DISTANT_TARGET, DISTANT_TARGET)),
+        )
         query = np.array([score]), np.array([target]), Segments.from_sizes([1])
         slope = surrogate.gradient_hessian(*query)[0][0]
         law = f"the loss is not bounded below for the target {target:g}, which is within bounds: its slope is still "
@@ -197,7 +242,9 @@ def _same(results: Floats, expected: Floats) -> bool:
 
 
 def _compare(complaint: str, values: Floats, derivatives: Floats) -> tuple[bool, str]:
-    """Whether values are those of numeric derivatives, and the complaint with the largest difference."""
+    """Whether values are those of numeric derivatives, and the complaint with the largest
+    difference.
+    """
     error = np.abs(values - derivatives)
     worst = int(np.argmax(error))
     law = f"{complaint}: it is {values[worst]:g} where numeric derivatives give {derivatives[worst]:g}"

@@ -1,4 +1,6 @@
-"""Surrogates that penalize the scores by their q-norm, or normalize them by it as RankCosine does."""
+"""Surrogates that penalize the scores by their q-norm, or normalize them by it as RankCosine
+does.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ class _QNorm(Surrogate):
 
     def exponents(self, sizes: Any) -> Any:
         """The exponent ``q`` for queries of these numbers of documents, an array of their shape."""
-        return np.log(sizes) + 2.0 if self.q == "log" else np.full_like(sizes, self.q, dtype=np.float64)
+        return (
+            np.log(sizes) + 2.0
+            if self.q == "log"
+            else np.full_like(sizes, self.q, dtype=np.float64)
+        )
 
     def compiled_settings(self) -> tuple[float, ...]:
         """The exponent as the compiled library takes it, which is 0 for "log"."""
@@ -40,18 +46,21 @@ class _QNorm(Surrogate):
 
 @dataclass(frozen=True)
 class PNorm(_QNorm):
-    """Scores penalized by their squared q-norm: ``1/2 ||s||_q^2 - <s, u> + 1/2 ||u||_p^2`` with ``1/p + 1/q = 1``.
+    """Scores penalized by their squared q-norm: ``1/2 ||s||_q^2 - <s, u> + 1/2 ||u||_p^2`` with
+    ``1/p + 1/q = 1``.
 
-    The gradient is ``sign(s_j) |s_j|^(q - 1) ||s||_q^(2 - q) - u_j``. The minimizer is the gradient of
-    ``1/2 ||.||_p^2`` at ``E[u]``, which is ``E[u]^(p - 1)`` times a number and so sorts like ``E[u]``.
+    The gradient is ``sign(s_j) |s_j|^(q - 1) ||s||_q^(2 - q) - u_j``. The minimizer is the gradient
+    of ``1/2 ||.||_p^2`` at ``E[u]``, which is ``E[u]^(p - 1)`` times a number and so sorts like
+    ``E[u]``.
 
-    The Hessian returned is the constant ``q - 1``. It is a majorant for all scores, also at ``s = 0``, where the
-    potential has no second derivative (the page theory/norms of the guide).
+    The Hessian returned is the constant ``q - 1``. It is a majorant for all scores, also at ``s =
+    0``, where the potential has no second derivative (the page theory/norms of the guide).
 
     Parameters
     ----------
     q : float or "log", default "log"
-        At least 2. ``"log"`` is ``log(m) + 2`` for a query of m documents, as in the paper's experiments.
+        At least 2. ``"log"`` is ``log(m) + 2`` for a query of m documents, as in the paper's
+        experiments.
 
     Raises
     ------
@@ -60,8 +69,8 @@ class PNorm(_QNorm):
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Section 4, where it is
-    printed without the factor 1/2.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Section 4, where it is printed without the factor 1/2.
 
     Examples
     --------
@@ -78,7 +87,9 @@ class PNorm(_QNorm):
         dual_norm, _ = _norm_and_slope(targets, q / (q - 1.0), queries)
         return 0.5 * norm**2 - queries.sum(scores * targets) + 0.5 * dual_norm**2
 
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         q = self.exponents(queries.sizes)
         norm, slope = _norm_and_slope(scores, q, queries)
         return slope * queries.repeat(norm) - targets, queries.repeat(q - 1.0)
@@ -102,22 +113,25 @@ class PNorm(_QNorm):
 
 @dataclass(frozen=True)
 class NormalizedPNorm(_QNorm):
-    """Scores normalized by a smoothed q-norm: ``-<s, u> / N(s)`` with ``N(s) = (sum_j |s_j|^q + epsilon^q)^(1/q)``.
+    """Scores normalized by a smoothed q-norm: ``-<s, u> / N(s)`` with ``N(s) = (sum_j |s_j|^q +
+    epsilon^q)^(1/q)``.
 
-    The paper's loss has ``N(s) = ||s||_q``, which is not defined at ``s = 0``, where boosting starts. With
-    ``a = <s, u> / N(s)`` the gradient is ``(a grad N(s) - u) / N(s)``. The loss is not convex. For expected targets
-    ``v`` it has no minimum: it is least in the limit of scores ``t v^(p - 1)`` with ``1/p + 1/q = 1`` and ``t`` to
-    infinity, which sort like ``v``.
+    The paper's loss has ``N(s) = ||s||_q``, which is not defined at ``s = 0``, where boosting
+    starts. With ``a = <s, u> / N(s)`` the gradient is ``(a grad N(s) - u) / N(s)``. The loss is not
+    convex. For expected targets ``v`` it has no minimum: it is least in the limit of scores ``t
+    v^(p - 1)`` with ``1/p + 1/q = 1`` and ``t`` to infinity, which sort like ``v``.
 
-    The Hessian returned is the majorant ``max(q + 1, 4) B / N^2``, the same for all documents of a query, with
-    ``B = ||u||_1^(1 - 2/q) ||u||_2^(2/q)`` (proof: the page theory/norms of the guide).
+    The Hessian returned is the majorant ``max(q + 1, 4) B / N^2``, the same for all documents of a
+    query, with ``B = ||u||_1^(1 - 2/q) ||u||_2^(2/q)`` (proof: the page theory/norms of the guide).
 
     Parameters
     ----------
     q : float or "log", default "log"
-        At least 2. ``"log"`` is ``log(m) + 2`` for a query of m documents, as in the paper's experiments.
+        At least 2. ``"log"`` is ``log(m) + 2`` for a query of m documents, as in the paper's
+        experiments.
     epsilon : float, default 1.0
-        Positive, in units of the scores. With a larger `epsilon` the first boosting rounds take larger steps.
+        Positive, in units of the scores. With a larger `epsilon` the first boosting rounds take
+        larger steps.
 
     Raises
     ------
@@ -126,7 +140,8 @@ class NormalizedPNorm(_QNorm):
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, equation 4.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    equation 4.
 
     Examples
     --------
@@ -146,7 +161,9 @@ class NormalizedPNorm(_QNorm):
         norm, _ = self._norm_and_slope(scores, queries)
         return -queries.sum(scores * targets) / norm
 
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         norm, slope = self._norm_and_slope(scores, queries)
         alignment = queries.sum(scores * targets) / norm
         gradient = slope * queries.repeat(alignment / norm) - targets * queries.repeat(1.0 / norm)
@@ -181,18 +198,21 @@ class NormalizedPNorm(_QNorm):
 
 @dataclass(frozen=True)
 class Cosine(NormalizedPNorm):
-    """RankCosine: the smoothed negative cosine of scores and targets, ``-<s, u> / sqrt(||s||_2^2 + epsilon^2)``.
+    """RankCosine: the smoothed negative cosine of scores and targets, ``-<s, u> / sqrt(||s||_2^2 +
+    epsilon^2)``.
 
-    It is :class:`NormalizedPNorm` with ``q = 2``. With the targets of ``normalize="dcg"`` it is consistent; with
-    ``normalize="l2"`` it is the original RankCosine, which is not consistent.
+    It is :class:`NormalizedPNorm` with ``q = 2``. With the targets of ``normalize="dcg"`` it is
+    consistent; with ``normalize="l2"`` it is the original RankCosine, which is not consistent.
 
-    The Hessian returned is ``(2 / sqrt 3) ||u||_2 / N^2`` with ``N = sqrt(||s||_2^2 + epsilon^2)``, a smaller majorant
-    than that of :class:`NormalizedPNorm` (proof: the page theory/norms of the guide).
+    The Hessian returned is ``(2 / sqrt 3) ||u||_2 / N^2`` with ``N = sqrt(||s||_2^2 + epsilon^2)``,
+    a smaller majorant than that of :class:`NormalizedPNorm` (proof: the page theory/norms of the
+    guide).
 
     Parameters
     ----------
     epsilon : float, default 1.0
-        Positive, in units of the scores. With a larger `epsilon` the first boosting rounds take larger steps.
+        Positive, in units of the scores. With a larger `epsilon` the first boosting rounds take
+        larger steps.
 
     Raises
     ------
@@ -201,9 +221,10 @@ class Cosine(NormalizedPNorm):
 
     References
     ----------
-    Qin et al., "Query-level loss functions for information retrieval", Information Processing and Management 2007.
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Section 3. (Section
-    3.2.2 prints the DCG norm for the targets of the original; the 2-norm is meant.)
+    Qin et al., "Query-level loss functions for information retrieval", Information Processing and
+    Management 2007. Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods",
+    AISTATS 2011, Section 3. (Section 3.2.2 prints the DCG norm for the targets of the original; the
+    2-norm is meant.)
 
     Examples
     --------
@@ -228,7 +249,8 @@ class Cosine(NormalizedPNorm):
 
 
 def _norm_and_slope(values: Floats, q: Floats, queries: Segments) -> tuple[Floats, Floats]:
-    """``||x||_q`` of each query and its gradient ``sign(x_j) (|x_j| / ||x||_q)^(q - 1)``, which is 0 where ``x = 0``.
+    """``||x||_q`` of each query and its gradient ``sign(x_j) (|x_j| / ||x||_q)^(q - 1)``, which is
+    0 where ``x = 0``.
 
     `values` and the gradient have shape (n_documents,); `q` and the norm have shape (n_queries,).
     """
@@ -239,6 +261,7 @@ def _norm_and_slope(values: Floats, q: Floats, queries: Segments) -> tuple[Float
     with np.errstate(divide="ignore"):
         powers = np.exp(np.log(sizes) * queries.repeat(q - 1.0))
     relative_norm = queries.sum(powers * sizes) ** (1.0 / q)
-    # After the division by the largest value, a norm is at least 1, or 0 where all values and hence all powers are 0.
+    # After the division by the largest value, a norm is at least 1, or 0 where all values and hence
+    # all powers are 0.
     slope = powers * queries.repeat(np.maximum(relative_norm, 1.0) ** (1.0 - q))
     return largest * relative_norm, np.copysign(slope, values)

@@ -3,10 +3,11 @@
     loss(s, u) = sum_i u_i sum_{j != i} phi(s_i - s_j)
 
 The sums are over the documents of a query, and ``phi`` is a convex function of
-:mod:`boostrank.surrogates.convex_functions`. RankNet gives all ordered pairs the same weight, which is not NDCG
-consistent. Here the weight of a pair is the target of its first document. The minimizer sorts like ``E[u]`` if ``phi``
-is decreasing and differentiable with ``phi'(0) < 0``, or the squared margin; not for the hinge, so that there is no
-such surrogate here. Proofs, and weights of documents: the page theory/gain_weighted_pairs of the guide.
+:mod:`boostrank.surrogates.convex_functions`. RankNet gives all ordered pairs the same weight, which
+is not NDCG consistent. Here the weight of a pair is the target of its first document. The minimizer
+sorts like ``E[u]`` if ``phi`` is decreasing and differentiable with ``phi'(0) < 0``, or the squared
+margin; not for the hinge, so that there is no such surrogate here. Proofs, and weights of
+documents: the page theory/gain_weighted_pairs of the guide.
 """
 
 from __future__ import annotations
@@ -32,16 +33,18 @@ BLOCK_PAIRS = 65_536
 class GainWeightedPairs(Surrogate):
     """Base class of the losses ``sum_i u_i sum_{j != i} phi(s_i - s_j)``.
 
-    The page theory/gain_weighted_pairs of the guide says which of them are consistent, and proves it.
+    The page theory/gain_weighted_pairs of the guide says which of them are consistent, and proves
+    it.
 
-    The gradient is ``sum_{j != i} u_i phi'(s_i - s_j) - u_j phi'(s_j - s_i)``. The exact diagonal of the Hessian is
-    ``sum_{j != i} u_i phi''(s_i - s_j) + u_j phi''(s_j - s_i)``. The Hessian of one pair is a multiple of
-    ``[[1, -1], [-1, 1]]``, whose eigenvalues are 0 and 2, so that twice the exact diagonal is a majorant. That is the
-    Hessian returned.
+    The gradient is ``sum_{j != i} u_i phi'(s_i - s_j) - u_j phi'(s_j - s_i)``. The exact diagonal
+    of the Hessian is ``sum_{j != i} u_i phi''(s_i - s_j) + u_j phi''(s_j - s_i)``. The Hessian of
+    one pair is a multiple of ``[[1, -1], [-1, 1]]``, whose eigenvalues are 0 and 2, so that twice
+    the exact diagonal is a majorant. That is the Hessian returned.
 
-    A subclass sets `margin`, the name of ``phi`` in :data:`boostrank.surrogates.convex_functions.MARGINS`. Unless it
-    has a faster formula, pairs are computed in blocks. The number of pairs of a query is its number of documents with a
-    positive target times its number of documents.
+    A subclass sets `margin`, the name of ``phi`` in
+    :data:`boostrank.surrogates.convex_functions.MARGINS`. Unless it has a faster formula, pairs are
+    computed in blocks. The number of pairs of a query is its number of documents with a positive
+    target times its number of documents.
 
     Examples
     --------
@@ -64,20 +67,28 @@ class GainWeightedPairs(Surrogate):
         phi = get_margin(self.margin).value
         sums = np.zeros_like(scores)
         for winners, pairs, losers in _pairs(targets, queries):
-            sums[winners] = pairs.sum(phi(pairs.repeat(scores[winners]) - scores[losers])) - phi(np.zeros(1))
+            sums[winners] = pairs.sum(phi(pairs.repeat(scores[winners]) - scores[losers])) - phi(
+                np.zeros(1)
+            )
         return queries.sum(targets * sums)
 
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         gradient, diagonal = self._exact(scores, targets, queries)
         return gradient, 2.0 * np.maximum(diagonal, 0.0)
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        """Gradient, and the exact diagonal of the Hessian, which rounding may make slightly negative."""
+        """Gradient, and the exact diagonal of the Hessian, which rounding may make slightly
+        negative.
+        """
         if self.margin == "logistic" and compiled.is_available():
             return pair_derivatives("pairwise_logistic", scores, targets, queries)
         if self.margin == "squared-hinge" and compiled.is_available():
             ranking = queries.sort(scores, stable=False)
-            return pair_derivatives("pairwise_squared_hinge", scores, targets, queries, ranking=ranking)
+            return pair_derivatives(
+                "pairwise_squared_hinge", scores, targets, queries, ranking=ranking
+            )
         derivatives = get_margin(self.margin).slope_curvature
         gradient, diagonal = np.zeros_like(scores), np.zeros_like(scores)
         for winners, pairs, losers in _pairs(targets, queries):
@@ -88,7 +99,8 @@ class GainWeightedPairs(Surrogate):
                 result[winners] += pairs.sum(values)
                 sums = np.bincount(losers - first, values)
                 result[first : first + len(sums)] += sign * sums
-        # The pair of a document with itself was added at its first and at its second document; its slopes cancel.
+        # The pair of a document with itself was added at its first and at its second document; its
+        # slopes cancel.
         return gradient, diagonal - 2.0 * derivatives(np.zeros(1))[1] * targets
 
 
@@ -114,9 +126,9 @@ class PairwiseLogistic(GainWeightedPairs):
 class PairwiseSquared(GainWeightedPairs):
     """Gain-weighted pairs with ``phi(d) = (1 - d)^2 / 2``.
 
-    Gradient and Hessian of a query of m documents take O(m) time. With ``U = sum_j u_j``, ``S = sum_j s_j`` and
-    ``C = sum_j u_j s_j``, the gradient is ``(m u_i + U) s_i - u_i S - C - m u_i + U``, and the exact diagonal of the
-    Hessian ``(m - 2) u_i + U``.
+    Gradient and Hessian of a query of m documents take O(m) time. With ``U = sum_j u_j``, ``S =
+    sum_j s_j`` and ``C = sum_j u_j s_j``, the gradient is ``(m u_i + U) s_i - u_i S - C - m u_i +
+    U``, and the exact diagonal of the Hessian ``(m - 2) u_i + U``.
 
     Examples
     --------
@@ -142,9 +154,10 @@ class PairwiseSquared(GainWeightedPairs):
 class PairwiseSquaredHinge(GainWeightedPairs):
     """Gain-weighted pairs with ``phi(d) = max(0, 1 - d)^2 / 2``.
 
-    Gradient and Hessian of a query of m documents take O(m log m) time with the compiled library: when documents are
-    sorted by score, those that have a margin below 1 to a given document are consecutive, so that sums over them are
-    differences of cumulative sums. Without the library, they take O(m^2) time.
+    Gradient and Hessian of a query of m documents take O(m log m) time with the compiled library:
+    when documents are sorted by score, those that have a margin below 1 to a given document are
+    consecutive, so that sums over them are differences of cumulative sums. Without the library,
+    they take O(m^2) time.
 
     Examples
     --------
@@ -160,12 +173,19 @@ class PairwiseSquaredHinge(GainWeightedPairs):
 
 
 def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Segments, Ints]]:
-    """Blocks of pairs of a document with a positive target and a document of its query, which may be itself.
+    """Blocks of pairs of a document with a positive target and a document of its query, which may
+    be itself.
 
-    Yields ``(winners, pairs, losers)``, where `winners` and `losers` are row numbers, and the segments `pairs` have the
-    losers of each winner.
+    Yields ``(winners, pairs, losers)``, where `winners` and `losers` are row numbers, and the
+    segments `pairs` have the losers of each winner.
     """
     with_target = np.flatnonzero(targets > 0)
-    first, sizes = (queries.repeat(values)[with_target] for values in (queries.starts, queries.sizes))
+    first, sizes = (
+        queries.repeat(values)[with_target] for values in (queries.starts, queries.sizes)
+    )
     for block in parts(np.cumsum(sizes), BLOCK_PAIRS):
-        yield with_target[block], Segments.from_sizes(sizes[block]), ranges(first[block], sizes[block])
+        yield (
+            with_target[block],
+            Segments.from_sizes(sizes[block]),
+            ranges(first[block], sizes[block]),
+        )

@@ -1,12 +1,15 @@
-"""The power family: losses between and beyond softmax cross entropy and gain-weighted exponential pairs.
+"""The power family: losses between and beyond softmax cross entropy and gain-weighted exponential
+pairs.
 
-With ``p = softmax(s)``, ``x_i = 1 / p_i = sum_j exp(s_j - s_i)`` and an exponent ``a > -1``, the loss of a query is
+With ``p = softmax(s)``, ``x_i = 1 / p_i = sum_j exp(s_j - s_i)`` and an exponent ``a > -1``, the
+loss of a query is
 
     loss(s, u) = sum_i u_i f(x_i),     f(x) = (x^a - 1) / a,     and f(x) = log x for a = 0, which is the limit.
 
-It is convex for ``a >= 0``, and consistent for every ``a > -1``. Where ``a log x_i`` is above 50, ``x_i^a`` is replaced
-by its continuation of :mod:`boostrank.surrogates.convex_functions`, which does not overflow. The page
-theory/power_family of the guide proves consistency, majorants and bounds of the steps.
+It is convex for ``a >= 0``, and consistent for every ``a > -1``. Where ``a log x_i`` is above 50,
+``x_i^a`` is replaced by its continuation of :mod:`boostrank.surrogates.convex_functions`, which
+does not overflow. The page theory/power_family of the guide proves consistency, majorants and
+bounds of the steps.
 """
 
 from __future__ import annotations
@@ -27,34 +30,39 @@ from boostrank.surrogates.base import Surrogate
 
 @dataclass(frozen=True)
 class Power(Surrogate):
-    """The loss ``sum_i u_i (x_i^a - 1) / a`` with ``x_i = sum_j exp(s_j - s_i)`` and the exponent ``a > -1``.
+    """The loss ``sum_i u_i (x_i^a - 1) / a`` with ``x_i = sum_j exp(s_j - s_i)`` and the exponent
+    ``a > -1``.
 
-    ``Power(0)`` is softmax cross entropy, ``sum_i u_i log x_i``, and named "softmax" with ``max_step=1``. ``Power(1)``,
-    named "pairwise-exponential", is ``sum_i u_i sum_{j != i} exp(s_j - s_i)``, the gain-weighted pairs
-    (:class:`~boostrank.surrogates.GainWeightedPairs`) with ``phi(d) = exp(-d)``. A smaller exponent looks more at the
-    top of the list. Losses with a negative exponent ``-b`` are at most ``sum_i u_i / b``, and not convex. Losses with
-    names have ``max_step=1``, except ``Power(1)``, whose steps are shorter. Set `max_step` for other members
+    ``Power(0)`` is softmax cross entropy, ``sum_i u_i log x_i``, and named "softmax" with
+    ``max_step=1``. ``Power(1)``, named "pairwise-exponential", is ``sum_i u_i sum_{j != i} exp(s_j
+    - s_i)``, the gain-weighted pairs (:class:`~boostrank.surrogates.GainWeightedPairs`) with
+    ``phi(d) = exp(-d)``. A smaller exponent looks more at the top of the list. Losses with a
+    negative exponent ``-b`` are at most ``sum_i u_i / b``, and not convex. Losses with names have
+    ``max_step=1``, except ``Power(1)``, whose steps are shorter. Set `max_step` for other members
     too, unless their steps may have any length.
 
-    The minimizer is ``log(E[u]) / (1 + a)`` plus a constant, so that the surrogate is consistent. Gradient and Hessian
-    of a query of m documents take O(m) time. With ``p = softmax(s)``, ``b_i = u_i x_i^a``, ``B = sum_i b_i`` and
-    ``q = b / B``, the gradient is ``B (p - q)``. The Hessian returned is the majorant
-    ``(1 + a) B (p + a q - a (1 + a) p q)`` for exponents from 0 to 1, ``(1 + a) B (p + a q - (1 + a) p q)`` for larger
-    ones, and ``B p`` for negative ones. The page theory/power_family of the guide has the proofs, the bounds of the
-    steps, and the continuation for scores that differ so much that ``x_i^a`` would overflow.
+    The minimizer is ``log(E[u]) / (1 + a)`` plus a constant, so that the surrogate is consistent.
+    Gradient and Hessian of a query of m documents take O(m) time. With ``p = softmax(s)``, ``b_i =
+    u_i x_i^a``, ``B = sum_i b_i`` and ``q = b / B``, the gradient is ``B (p - q)``. The Hessian
+    returned is the majorant ``(1 + a) B (p + a q - a (1 + a) p q)`` for exponents from 0 to 1, ``(1
+    + a) B (p + a q - (1 + a) p q)`` for larger ones, and ``B p`` for negative ones. The page
+    theory/power_family of the guide has the proofs, the bounds of the steps, and the continuation
+    for scores that differ so much that ``x_i^a`` would overflow.
 
-    ListNet (Cao et al., "Learning to rank: from pairwise approach to listwise approach", ICML 2007) is ``Power(0)``
-    with other targets, those of ``normalize="softmax"`` or ``normalize="sum"``, with which it is not consistent.
+    ListNet (Cao et al., "Learning to rank: from pairwise approach to listwise approach", ICML 2007)
+    is ``Power(0)`` with other targets, those of ``normalize="softmax"`` or ``normalize="sum"``,
+    with which it is not consistent.
 
     Parameters
     ----------
     exponent : float, default 0.25
         ``a``, above -1.
     max_step : float, optional
-        Enlarge the majorant where the Newton step of a document, ``-gradient / hessian``, could be longer than this. By
-        default, for a positive exponent, steps down are at most ``1 / (1 + a)`` and steps up at most
-        ``1 / (a (1 + a))``, as long as no ``a log x_i`` is above 50; beyond, steps down are at most 1, and steps up are
-        not bounded. For the other exponents, steps down are at most 1, and steps up are not bounded.
+        Enlarge the majorant where the Newton step of a document, ``-gradient / hessian``, could be
+        longer than this. By default, for a positive exponent, steps down are at most ``1 / (1 +
+        a)`` and steps up at most ``1 / (a (1 + a))``, as long as no ``a log x_i`` is above 50;
+        beyond, steps down are at most 1, and steps up are not bounded. For the other exponents,
+        steps down are at most 1, and steps up are not bounded.
 
     Raises
     ------
@@ -63,10 +71,10 @@ class Power(Surrogate):
 
     References
     ----------
-    Sypherd, Diaz, Cava, Dasarathy, Kairouz and Sankar, "A tunable loss function for robust classification", IEEE
-    Transactions on Information Theory 2022: the alpha-loss, ``a = 1 / alpha - 1``.
-    Zhang and Sabuncu, "Generalized cross entropy loss for training deep neural networks with noisy labels", NeurIPS
-    2018: negative exponents.
+    Sypherd, Diaz, Cava, Dasarathy, Kairouz and Sankar, "A tunable loss function for robust
+    classification", IEEE Transactions on Information Theory 2022: the alpha-loss, ``a = 1 / alpha -
+    1``. Zhang and Sabuncu, "Generalized cross entropy loss for training deep neural networks with
+    noisy labels", NeurIPS 2018: negative exponents.
 
     Examples
     --------
@@ -110,15 +118,21 @@ class Power(Surrogate):
         values[distant] = (convex_functions.continued_exp(exponents[distant]) - 1.0) / self.exponent
         return queries.sum(targets * values)
 
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         centred = scores - queries.repeat(queries.max(scores))
         exponentials = np.exp(centred)
         total = queries.sum(exponentials)
-        slope, curvature, ratio = self._derivatives(queries.repeat(np.log(total)) - centred, targets, queries)
+        slope, curvature, ratio = self._derivatives(
+            queries.repeat(np.log(total)) - centred, targets, queries
+        )
         expected = exponentials * queries.repeat(queries.sum(slope) / total)
         # The factors of `expected` and of `slope` in the majorant are raised to `least`.
         growth, least = 1.0 + ratio, 0.0 if self.max_step is None else 1.0 / self.max_step
-        increase = np.maximum(least - growth, 0.0) * expected + np.maximum(least * slope - growth * curvature, 0.0)
+        increase = np.maximum(least - growth, 0.0) * expected + np.maximum(
+            least * slope - growth * curvature, 0.0
+        )
         # D of the page theory/power_family.
         hessian = expected
         if self.exponent > 0:
@@ -127,7 +141,9 @@ class Power(Surrogate):
             hessian = np.maximum(growth * (expected + curvature * (1.0 - growth * p)), 0.0)
         return expected - slope, hessian + increase
 
-    def _derivatives(self, log_x: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Any, Any]:
+    def _derivatives(
+        self, log_x: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Any, Any]:
         """``b``, ``c`` and ``r`` of the page theory/power_family, given the logarithms of ``x``.
 
         For negative exponents ``c`` and ``r`` are 0, since the majorant does not contain them.
@@ -154,4 +170,6 @@ class Power(Surrogate):
         return scores if inside.all() else None
 
     def compiled_form(self) -> LossForm | None:
-        return LossForm("power", (float(self.exponent), 0.0 if self.max_step is None else 1.0 / self.max_step))
+        return LossForm(
+            "power", (float(self.exponent), 0.0 if self.max_step is None else 1.0 / self.max_step)
+        )

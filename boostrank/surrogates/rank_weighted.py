@@ -2,24 +2,25 @@
 
     L_w(s, u) = sum_{i, j} w_ij [u_i log(1 + exp(s_j - s_i)) + u_j log(1 + exp(s_i - s_j))]
 
-The sum is over the pairs of documents of a query, each pair once. The weights ``w_ij = w_ji >= 0`` are those of
-LightGBM's LambdaMART without their factor ``|u_i - u_j|``. They depend on the ranks ``r`` and on the scores ``s`` of
-the current model, but not on the targets ``u``:
+The sum is over the pairs of documents of a query, each pair once. The weights ``w_ij = w_ji >= 0``
+are those of LightGBM's LambdaMART without their factor ``|u_i - u_j|``. They depend on the ranks
+``r`` and on the scores ``s`` of the current model, but not on the targets ``u``:
 
     w_ij = |d(r_i) - d(r_j)| / (0.01 + |s_i - s_j|),      d(r) = 1 / log2(1 + r),
 
-for pairs with a document in the first `truncation` ranks, and 0 for other pairs. In every boosting round, the gradient
-is that of ``L_w`` with the weights of the current scores, which are not differentiated. For all weights, the minimizer
-of the expected loss is ``log E[u]`` plus a constant, and boosting has no other fixed point: the page
-theory/consistent_lambdarank of the guide has the proofs, and the page theory/lambdamart says why LambdaMART has others.
+for pairs with a document in the first `truncation` ranks, and 0 for other pairs. In every boosting
+round, the gradient is that of ``L_w`` with the weights of the current scores, which are not
+differentiated. For all weights, the minimizer of the expected loss is ``log E[u]`` plus a constant,
+and boosting has no other fixed point: the page theory/consistent_lambdarank of the guide has the
+proofs, and the page theory/lambdamart says why LambdaMART has others.
 
 LambdaMART itself, to examine it like a surrogate, has the same weights ``w_ij``, and the loss
 
     L_c(s, u) = c sum_{i, j} w_ij (u_i - u_j)^+ log(1 + exp(s_j - s_i)),
 
-where ``x^+`` is x if it is positive, and otherwise 0: a pair counts for the document with the larger target only. The
-factor ``c`` of the query is ``log2(1 + S) / S``, where ``S`` is the sum, over all documents, of the sizes of their
-slopes in all pairs.
+where ``x^+`` is x if it is positive, and otherwise 0: a pair counts for the document with the
+larger target only. The factor ``c`` of the query is ``log2(1 + S) / S``, where ``S`` is the sum,
+over all documents, of the sizes of their slopes in all pairs.
 """
 
 from __future__ import annotations
@@ -39,21 +40,23 @@ from boostrank.queries.dcg import DCG
 from boostrank.queries.segments import Segments, parts, ranges
 from boostrank.surrogates.base import HessianKind, Surrogate
 
-# Largest number of pairs that are computed together, unless one group has more. Then the arrays of a block stay in the
-# second-level cache.
+# Largest number of pairs that are computed together, unless one group has more. Then the arrays of
+# a block stay in the second-level cache.
 BLOCK_PAIRS = 65_536
 # A weight is divided by the distance of two scores plus this number, as in LightGBM.
 MIN_DISTANCE = 0.01
 
 
 class TieGroups(NamedTuple):
-    """The groups of documents with equal scores, by decreasing score within each query, and weights of their pairs.
+    """The groups of documents with equal scores, by decreasing score within each query, and weights
+    of their pairs.
 
-    The weight of a pair of documents is the mean over the rankings that agree with the scores. A group of ``n``
-    documents has the ranks ``a + 1, ..., a + n``, of which ``t`` are within the truncation. With the mean ``D`` of
-    their discounts, ``p = t / n`` and ``e = (d(a + 1) + ... + d(a + t)) / n``, the weight of a document of a group
-    ``g`` and one of a group ``h`` with lower scores is ``e_g - p_g D_h``. So sums over pairs of documents are sums over
-    pairs of groups. The page theory/consistent_lambdarank of the guide has the proof.
+    The weight of a pair of documents is the mean over the rankings that agree with the scores. A
+    group of ``n`` documents has the ranks ``a + 1, ..., a + n``, of which ``t`` are within the
+    truncation. With the mean ``D`` of their discounts, ``p = t / n`` and ``e = (d(a + 1) + ... +
+    d(a + t)) / n``, the weight of a document of a group ``g`` and one of a group ``h`` with lower
+    scores is ``e_g - p_g D_h``. So sums over pairs of documents are sums over pairs of groups. The
+    page theory/consistent_lambdarank of the guide has the proof.
 
     Attributes
     ----------
@@ -66,7 +69,8 @@ class TieGroups(NamedTuple):
     scores : ndarray, shape (n_groups,)
         Score of each group.
     is_divided : ndarray of bool, shape (n_groups,)
-        Whether the weights of the pairs of the group's query are divided by the distances of scores.
+        Whether the weights of the pairs of the group's query are divided by the distances of
+        scores.
     lead, share, discount : ndarray, shape (n_groups,)
         ``e``, ``p`` and ``D``.
     within : ndarray, shape (n_groups,)
@@ -84,36 +88,48 @@ class TieGroups(NamedTuple):
     within: Floats
 
     @classmethod
-    def of(cls, scores: Floats, queries: Segments, truncation: int | None, divides: bool) -> TieGroups:
+    def of(
+        cls, scores: Floats, queries: Segments, truncation: int | None, divides: bool
+    ) -> TieGroups:
         """Find the groups of `scores`, shape (n_documents,), grouped by query.
 
-        `truncation` None counts all ranks. If `divides` is True, weights are divided by the distances of scores, unless
-        all scores of a query are equal.
+        `truncation` None counts all ranks. If `divides` is True, weights are divided by the
+        distances of scores, unless all scores of a query are equal.
         """
         order, longest = queries.sort(scores, stable=False), int(queries.sizes.max())
         members = queries.runs(scores[order])
         per_query = Segments(np.searchsorted(members.indptr, queries.indptr))
         is_divided = per_query.repeat((per_query.sizes > 1) & divides)
-        counts = (queries.positions < (longest if truncation is None else truncation)).astype(np.float64)
+        counts = (queries.positions < (longest if truncation is None else truncation)).astype(
+            np.float64
+        )
         d, n = DCG().discounts(longest)[queries.positions], members.sizes
-        # The factors of the page theory/consistent_lambdarank; a discount has the index k of its rank in the group.
+        # The factors of the page theory/consistent_lambdarank; a discount has the index k of its
+        # rank in the group.
         size, top, k = members.repeat(n), members.repeat(members.sum(counts)), members.positions + 1
         factors = np.where(k <= top, size - k, 0) - np.minimum(k - 1, top)
-        within = members.sum(factors * d) / np.maximum(n * (n - 1) / 2, 1) / np.where(is_divided, MIN_DISTANCE, 1.0)
+        within = (
+            members.sum(factors * d)
+            / np.maximum(n * (n - 1) / 2, 1)
+            / np.where(is_divided, MIN_DISTANCE, 1.0)
+        )
         values = members.mean(counts * d), members.mean(counts), members.mean(d), within
         return cls(order, members, per_query, scores[order[members.starts]], is_divided, *values)
 
     def pairs(self) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
         """The pairs of two groups of a query that have a positive weight, in blocks.
 
-        Yields ``(first, second, difference, weight)``, each of shape (n_pairs,): the numbers of the groups, of which
-        the first has the higher score; the difference of their scores; and the weight of a document of the first group
-        and one of the second.
+        Yields ``(first, second, difference, weight)``, each of shape (n_pairs,): the numbers of the
+        groups, of which the first has the higher score; the difference of their scores; and the
+        weight of a document of the first group and one of the second.
         """
         top = np.flatnonzero(self.share > 0.0)
         sizes = self.per_query.repeat(self.per_query.ends)[top] - top - 1
         for block in parts(np.cumsum(sizes), BLOCK_PAIRS):
-            first, second = np.repeat(top[block], sizes[block]), ranges(top[block] + 1, sizes[block])
+            first, second = (
+                np.repeat(top[block], sizes[block]),
+                ranges(top[block] + 1, sizes[block]),
+            )
             difference = self.scores[first] - self.scores[second]
             distance = np.where(self.is_divided[first], difference + MIN_DISTANCE, 1.0)
             weight = (self.lead[first] - self.share[first] * self.discount[second]) / distance
@@ -122,10 +138,11 @@ class TieGroups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WeightedPairs(Surrogate):
-    """Logistic pairs weighted by both targets, with fixed weights, for the documents of one data set.
+    """Logistic pairs weighted by both targets, with fixed weights, for the documents of one data
+    set.
 
-    :meth:`ConsistentLambdaRank.at` returns it. It computes the pairs of documents one after the other, for tests and
-    for theory; boosting would need several times as long.
+    :meth:`ConsistentLambdaRank.at` returns it. It computes the pairs of documents one after the
+    other, for tests and for theory; boosting would need several times as long.
 
     Parameters
     ----------
@@ -149,23 +166,33 @@ class WeightedPairs(Surrogate):
     hessian: ClassVar[HessianKind] = "majorant"
 
     def factors(self, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        """Factors of ``log(1 + exp(s_j - s_i))`` and of ``log(1 + exp(s_i - s_j))`` for each pair ``i, j``."""
+        """Factors of ``log(1 + exp(s_j - s_i))`` and of ``log(1 + exp(s_i - s_j))`` for each pair
+        ``i, j``.
+        """
         return self.weight * targets[self.first], self.weight * targets[self.second]
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         difference = scores[self.first] - scores[self.second]
         for_first, for_second = self.factors(targets, queries)
-        losses = for_first * np.logaddexp(0.0, -difference) + for_second * np.logaddexp(0.0, difference)
+        losses = for_first * np.logaddexp(0.0, -difference) + for_second * np.logaddexp(
+            0.0, difference
+        )
         return self.sums(losses, queries)
 
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         difference, n = scores[self.first] - scores[self.second], len(scores)
-        first_wins, second_wins = (np.exp(-np.logaddexp(0.0, sign * difference)) for sign in (-1.0, 1.0))
+        first_wins, second_wins = (
+            np.exp(-np.logaddexp(0.0, sign * difference)) for sign in (-1.0, 1.0)
+        )
         for_first, for_second = self.factors(targets, queries)
         slope = for_second * first_wins - for_first * second_wins
         curvature = (for_first + for_second) * first_wins * second_wins
         gradient: Any = np.bincount(self.first, slope, n) - np.bincount(self.second, slope, n)
-        hessian: Any = np.bincount(self.first, curvature, n) + np.bincount(self.second, curvature, n)
+        hessian: Any = np.bincount(self.first, curvature, n) + np.bincount(
+            self.second, curvature, n
+        )
         return gradient, hessian * (2.0 if self.hessian == "majorant" else 1.0)
 
     def queries_of_pairs(self, queries: Segments) -> Ints:
@@ -175,14 +202,17 @@ class WeightedPairs(Surrogate):
     def sums(self, values: Floats, queries: Segments) -> Floats:
         """Sum over the pairs of each query."""
         # The result is of integers if there are no pairs.
-        return np.bincount(self.queries_of_pairs(queries), values, queries.n_segments).astype(np.float64, copy=False)
+        return np.bincount(self.queries_of_pairs(queries), values, queries.n_segments).astype(
+            np.float64, copy=False
+        )
 
 
 @dataclass(frozen=True)
 class ReweightedPairs(Surrogate):
     """Base class of losses of pairs whose weights depend on the current ranks and scores.
 
-    :class:`ConsistentLambdaRank` describes the parameters. A subclass defines `at` and `gradient_hessian`.
+    :class:`ConsistentLambdaRank` describes the parameters. A subclass defines `at` and
+    `gradient_hessian`.
     """
 
     truncation: int | None = setting(30, check_count, optional=True)
@@ -200,34 +230,37 @@ class ReweightedPairs(Surrogate):
 
 @dataclass(frozen=True)
 class ConsistentLambdaRank(ReweightedPairs):
-    """Logistic pairs weighted by both targets, and by the current ranks and scores: LambdaMART made consistent.
+    """Logistic pairs weighted by both targets, and by the current ranks and scores: LambdaMART made
+    consistent.
 
-    With the weights ``w_ij`` of the current scores and ``sigma_ij = 1 / (1 + exp(s_j - s_i))``, the gradient is
-    ``sum_j w_ij (u_j sigma_ij - u_i sigma_ji)``, and the exact diagonal of the Hessian is
-    ``sum_j w_ij (u_i + u_j) sigma_ij sigma_ji``. Twice this diagonal is a majorant, and the Hessian returned. The page
-    theory/consistent_lambdarank of the guide has the formula of the loss and of the weights, and proves that the
-    minimizer is ``log E[u]`` plus a constant for all weights, and that boosting with weights of the current scores has
-    no other fixed point.
+    With the weights ``w_ij`` of the current scores and ``sigma_ij = 1 / (1 + exp(s_j - s_i))``, the
+    gradient is ``sum_j w_ij (u_j sigma_ij - u_i sigma_ji)``, and the exact diagonal of the Hessian
+    is ``sum_j w_ij (u_i + u_j) sigma_ij sigma_ji``. Twice this diagonal is a majorant, and the
+    Hessian returned. The page theory/consistent_lambdarank of the guide has the formula of the loss
+    and of the weights, and proves that the minimizer is ``log E[u]`` plus a constant for all
+    weights, and that boosting with weights of the current scores has no other fixed point.
 
-    Since the weights depend on the scores, there is one loss for each choice of weights (:meth:`at`), and no single
-    loss with this gradient. :meth:`loss` has the weights of the scores it is given. It may increase from one round to
-    the next although all scores improve.
+    Since the weights depend on the scores, there is one loss for each choice of weights
+    (:meth:`at`), and no single loss with this gradient. :meth:`loss` has the weights of the scores
+    it is given. It may increase from one round to the next although all scores improve.
 
-    The weights of documents with equal scores are means over all rankings that agree with the scores. So they do not
-    depend on the sequence of the rows, in which data are often sorted by label, and apart from rounding, permuting the
-    documents of a query permutes its gradient and Hessian. If all scores of a query are equal, all pairs have the same
-    weight, and it is not divided by the distance, as in LightGBM.
+    The weights of documents with equal scores are means over all rankings that agree with the
+    scores. So they do not depend on the sequence of the rows, in which data are often sorted by
+    label, and apart from rounding, permuting the documents of a query permutes its gradient and
+    Hessian. If all scores of a query are equal, all pairs have the same weight, and it is not
+    divided by the distance, as in LightGBM.
 
-    Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time, apart from sorting. With only g
-    different scores, they take O(m + g min(g, truncation)).
+    Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time, apart from
+    sorting. With only g different scores, they take O(m + g min(g, truncation)).
 
     Parameters
     ----------
     truncation : int or None, default 30
-        Only pairs with a document among the first `truncation` ranks count, as with ``lambdarank_truncation_level`` of
-        LightGBM. None counts all pairs.
+        Only pairs with a document among the first `truncation` ranks count, as with
+        ``lambdarank_truncation_level`` of LightGBM. None counts all pairs.
     divide_by_distance : bool, default True
-        Whether the weight of a pair is divided by ``0.01 + |s_i - s_j|``, as with ``lambdarank_norm`` of LightGBM.
+        Whether the weight of a pair is divided by ``0.01 + |s_i - s_j|``, as with
+        ``lambdarank_norm`` of LightGBM.
 
     Raises
     ------
@@ -255,22 +288,29 @@ class ConsistentLambdaRank(ReweightedPairs):
         with np.errstate(divide="ignore"):
             return self.representative(np.log(expected))
 
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         if not compiled.is_available():
             return self._with_numpy(scores, targets, queries)
         longest, ranking = int(queries.sizes.max()), queries.sort(scores, stable=False)
         truncation = longest if self.truncation is None else self.truncation
         settings = DCG().discounts(longest), truncation, self.divide_by_distance, MIN_DISTANCE
-        gradient, diagonal = pair_derivatives("rank_weighted", scores, targets, queries, *settings, ranking=ranking)
+        gradient, diagonal = pair_derivatives(
+            "rank_weighted", scores, targets, queries, *settings, ranking=ranking
+        )
         return gradient, 2.0 * diagonal
 
-    def _with_numpy(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def _with_numpy(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         groups = TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
         n, u = groups.members.sizes, targets[groups.order]
         mass, half = groups.members.sum(u), groups.within / 2.0
-        # For a document with the target u, the gradient is a term of its group minus u times another one, and the
-        # diagonal of the Hessian is a third term plus u times a fourth. At first, they are those of the pairs of two
-        # documents of one group. A document is in no pair with itself; in the gradient, such a pair cancels out.
+        # For a document with the target u, the gradient is a term of its group minus u times
+        # another one, and the diagonal of the Hessian is a third term plus u times a fourth. At
+        # first, they are those of the pairs of two documents of one group. A document is in no pair
+        # with itself; in the gradient, such a pair cancels out.
         terms = np.stack([half * mass, half * n, half / 2.0 * mass, half / 2.0 * (n - 2.0)])
         for first, second, difference, weight in groups.pairs():
             with np.errstate(over="ignore"):
@@ -299,7 +339,8 @@ class ConsistentLambdaRank(ReweightedPairs):
         blocks = [(several, several, groups.within[several])]
         blocks += [(first, second, weight) for first, second, _, weight in groups.pairs()]
         first, second, weight = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
-        # All pairs of a document of the first group and one of the second, by their positions in the ranking.
+        # All pairs of a document of the first group and one of the second, by their positions in
+        # the ranking.
         sizes = counts[first] * counts[second]
         position = ranges(0, sizes)
         at_first, at_second = np.divmod(position, np.repeat(counts[second], sizes))
@@ -307,12 +348,15 @@ class ConsistentLambdaRank(ReweightedPairs):
         at_second += np.repeat(starts[second], sizes)
         weight = np.repeat(weight, sizes)
         counted = (at_first < at_second) & (weight > 0.0)
-        return WeightedPairs(groups.order[at_first[counted]], groups.order[at_second[counted]], weight[counted])
+        return WeightedPairs(
+            groups.order[at_first[counted]], groups.order[at_second[counted]], weight[counted]
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class FixedLambdaMART(WeightedPairs):
-    """:class:`LambdaMART` with fixed weights, for the documents of one data set; :meth:`LambdaMART.at` returns it.
+    """:class:`LambdaMART` with fixed weights, for the documents of one data set;
+    :meth:`LambdaMART.at` returns it.
 
     Parameters
     ----------
@@ -344,20 +388,22 @@ class FixedLambdaMART(WeightedPairs):
 class LambdaMART(ReweightedPairs):
     """LightGBM's objective ``lambdarank``, to examine it; it is not NDCG consistent.
 
-    With the normalized gains ``u`` as targets, gradient and Hessian are those of LightGBM. XGBoost's ``rank:ndcg`` has
-    the same gradient, and twice the Hessian. Documents with equal scores get the mean over their rankings; the
-    libraries take the ranks of one of them. The formula is on the page theory/lambdamart of the guide. To train, give a
-    ranker the objective ``"lambdarank"``.
+    With the normalized gains ``u`` as targets, gradient and Hessian are those of LightGBM.
+    XGBoost's ``rank:ndcg`` has the same gradient, and twice the Hessian. Documents with equal
+    scores get the mean over their rankings; the libraries take the ranks of one of them. The
+    formula is on the page theory/lambdamart of the guide. To train, give a ranker the objective
+    ``"lambdarank"``.
 
     Parameters
     ----------
     truncation : int or None, default 30
-        Only pairs with a document among the first `truncation` ranks count; LightGBM's ``lambdarank_truncation_level``.
+        Only pairs with a document among the first `truncation` ranks count; LightGBM's
+        ``lambdarank_truncation_level``.
     divide_by_distance : bool, default True
         Whether the weight of a pair is divided by ``0.01 + |s_i - s_j|``.
     normalize : bool, default True
-        Whether the slopes of a query are multiplied by its factor. ``lambdarank_norm`` of LightGBM sets this and
-        `divide_by_distance`; XGBoost has a parameter for each.
+        Whether the slopes of a query are multiplied by its factor. ``lambdarank_norm`` of LightGBM
+        sets this and `divide_by_distance`; XGBoost has a parameter for each.
 
     Raises
     ------
@@ -366,8 +412,8 @@ class LambdaMART(ReweightedPairs):
 
     Examples
     --------
-    Document 0 always has the label 3; document 1 has 4 in 62% of the queries, and otherwise 0. Ranking document 0 first
-    has the largest expected NDCG, but LambdaMART ranks document 1 first:
+    Document 0 always has the label 3; document 1 has 4 in 62% of the queries, and otherwise 0.
+    Ranking document 0 first has the largest expected NDCG, but LambdaMART ranks document 1 first:
 
     >>> import boostrank as br
     >>> labels = br.theory.LabelDistribution([[3, 4], [3, 0]], [0.62, 0.38])
@@ -381,7 +427,9 @@ class LambdaMART(ReweightedPairs):
 
     normalize: bool = setting(True, check_flag)
 
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         return self.at(scores, queries).gradient_hessian(scores, targets, queries)
 
     def at(self, scores: Floats, queries: Segments) -> FixedLambdaMART:

@@ -8,15 +8,16 @@ from boostrank.inputs.checks import did_you_mean
 from boostrank.queries.dcg import CONSISTENT_NORMALIZATION
 from boostrank.surrogates.base import Surrogate
 
-# A line for each loss: its name, the module of its class in this package, and what makes it from this module.
+# A line for each loss: its name, the module of its class in this package, and what makes it from
+# this module.
 _MAKERS: dict[str, tuple[str, Callable[[Any], Surrogate]]] = {
     "squared": ("separable", lambda module: module.Squared()),
     "centered-squared": ("separable", lambda module: module.Profiled(module.Squared())),
     "poisson": ("separable", lambda module: module.Poisson()),
     "logistic": ("separable", lambda module: module.Logistic()),
     "centered-logistic": ("separable", lambda module: module.Profiled(module.Logistic())),
-    # Without the limit of the steps, which are long for relevant documents with a low rank, this loss is
-    # Profiled(Poisson()), and has less NDCG on held-out queries (benchmarks/defaults.py).
+    # Without the limit of the steps, which are long for relevant documents with a low rank, this
+    # loss is Profiled(Poisson()), and has less NDCG on held-out queries (benchmarks/defaults.py).
     "softmax": ("power_family", lambda module: module.Power(0, max_step=1.0)),
     "power": ("power_family", lambda module: module.Power(0.25, max_step=1.0)),
     "pnorm": ("norms", lambda module: module.PNorm()),
@@ -79,7 +80,8 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
     if isinstance(surrogate, str) and surrogate in SURROGATES:
         return SURROGATES[surrogate]
     raise ValueError(
-        f"unknown surrogate {surrogate!r}{did_you_mean(surrogate, SURROGATES)}; boostrank.surrogates.SURROGATES "
+        f"unknown surrogate {surrogate!r}{did_you_mean(surrogate, SURROGATES)}; "
+        f"boostrank.surrogates.SURROGATES "
         "has all names; or give an instance of Surrogate"
     )
 
@@ -87,10 +89,10 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
 def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
     """Whether a surrogate with the targets of a normalization declares to be NDCG consistent.
 
-    That is a property of the pair: the minimizer of the surrogate must sort like the expected targets, and the targets
-    must be the normalized gains. If these have a cutoff ``k``, the pair is consistent with NDCG@k. It is about one
-    query, whose documents have scores of their own. :func:`boostrank.theory.class_regrets` is about documents that
-    share scores.
+    That is a property of the pair: the minimizer of the surrogate must sort like the expected
+    targets, and the targets must be the normalized gains. If these have a cutoff ``k``, the pair is
+    consistent with NDCG@k. It is about one query, whose documents have scores of their own.
+    :func:`boostrank.theory.class_regrets` is about documents that share scores.
 
     Parameters
     ----------
@@ -100,7 +102,8 @@ def is_consistent(surrogate: str | Surrogate, normalize: str = "dcg") -> bool:
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Lemma 4 and Theorem 6.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Lemma 4 and Theorem 6.
 
     Examples
     --------

@@ -1,12 +1,15 @@
-"""Separable surrogates, which are sums over documents of a convex function of one score, and their profiled forms.
+"""Separable surrogates, which are sums over documents of a convex function of one score, and their
+profiled forms.
 
-With a strictly convex ``w``, the potential ``W(s) = sum_j w(s_j)`` and its conjugate ``psi``, the loss
+With a strictly convex ``w``, the potential ``W(s) = sum_j w(s_j)`` and its conjugate ``psi``, the
+loss
 
     W(s) - <s, u> + psi(u) = D_psi(u, grad W(s))
 
-is a Bregman divergence, as in Theorems 8 and 9 of Ravikumar, Tewari and Yang (AISTATS 2011). The expected loss is least
-where ``w'(s_j) = E[u_j]`` for every document ``j``. Since ``w'`` is increasing, the minimizer sorts like ``E[u]``: the
-surrogate is consistent. Proofs, those of the profiled form too: the page theory/separable_losses of the guide.
+is a Bregman divergence, as in Theorems 8 and 9 of Ravikumar, Tewari and Yang (AISTATS 2011). The
+expected loss is least where ``w'(s_j) = E[u_j]`` for every document ``j``. Since ``w'`` is
+increasing, the minimizer sorts like ``E[u]``: the surrogate is consistent. Proofs, those of the
+profiled form too: the page theory/separable_losses of the guide.
 """
 
 from __future__ import annotations
@@ -24,22 +27,26 @@ from boostrank.queries.segments import Segments
 from boostrank.surrogates import convex_functions
 from boostrank.surrogates.base import Surrogate, is_defined_with
 
-# Stands for a score of minus infinity: exp(-800) is 0, and unlike minus infinity it gives 0, not NaN, times 0.
+# Stands for a score of minus infinity: exp(-800) is 0, and unlike minus infinity it gives 0, not
+# NaN, times 0.
 LOG_ZERO = -800.0
-# At a bound of the targets the intercept may be infinite. The mean slope of a query stays this far from the bound,
-# relative to the bound, or its sum of slopes stays this far from a bound of 0. float32 does not resolve the difference.
+# At a bound of the targets the intercept may be infinite. The mean slope of a query stays this far
+# from the bound, relative to the bound, or its sum of slopes stays this far from a bound of 0.
+# float32 does not resolve the difference.
 BOUND_MARGIN, ZERO_MARGIN = 1e-9, 1e-200
-# The search for an intercept ends with a step of at most this. The error of Newton's method is about the square of its
-# last step: 1e-8, less than float32 resolves.
+# The search for an intercept ends with a step of at most this. The error of Newton's method is
+# about the square of its last step: 1e-8, less than float32 resolves.
 MAX_LAST_STEP = 1e-4
 
 
 @dataclass(frozen=True)
 class Separable(Surrogate):
-    """Base class of losses ``sum_j w(s_j) - s_j u_j + psi(u_j)`` with a strictly convex potential ``w``.
+    """Base class of losses ``sum_j w(s_j) - s_j u_j + psi(u_j)`` with a strictly convex potential
+    ``w``.
 
-    A subclass defines `potential` and `slope_curvature`. It also defines `inverse_slope` and `dual` if these have
-    closed forms, and `target_bounds` if ``w'`` does not take all values from 0 to infinity.
+    A subclass defines `potential` and `slope_curvature`. It also defines `inverse_slope` and `dual`
+    if these have closed forms, and `target_bounds` if ``w'`` does not take all values from 0 to
+    infinity.
 
     The gradient is ``w'(s_j) - u_j`` and the Hessian ``w''(s_j)``, exact.
 
@@ -71,10 +78,14 @@ class Separable(Surrogate):
 
     @abstractmethod
     def slope_curvature(self, scores: Floats) -> tuple[Floats, Floats]:
-        """``w'(s)`` of each score, which is strictly increasing, and ``w''(s)``, which is positive."""
+        """``w'(s)`` of each score, which is strictly increasing, and ``w''(s)``, which is
+        positive.
+        """
 
     def inverse_slope(self, slopes: Floats) -> Floats:
-        """The scores at which ``w'`` is `slopes`: by bisection in [-1000, 1000] unless a subclass overrides it."""
+        """The scores at which ``w'`` is `slopes`: by bisection in [-1000, 1000] unless a subclass
+        overrides it.
+        """
         low, high = (np.full_like(slopes, limit, dtype=np.float64) for limit in (-1e3, 1e3))
         for _ in range(64):
             middle = 0.5 * (low + high)
@@ -83,18 +94,23 @@ class Separable(Surrogate):
         return 0.5 * (low + high)
 
     def dual(self, targets: Floats) -> Floats:
-        """``psi(u)`` of each target; 0 unless a subclass overrides it. It does not change which scores are best."""
+        """``psi(u)`` of each target; 0 unless a subclass overrides it. It does not change which
+        scores are best.
+        """
         return np.zeros_like(targets)
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         return queries.sum(self.potential(scores) - scores * targets + self.dual(targets))
 
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         slope, curvature = self.slope_curvature(scores)
         return slope - targets, curvature
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
-        # Because of rounding, the mean may be outside of the bounds, where the slope has no inverse.
+        # Because of rounding, the mean may be outside of the bounds, where the slope has no
+        # inverse.
         mean = np.clip(np.average(targets, weights=weights), *self.target_bounds)
         score = float(self.inverse_slope(np.array([mean]))[0])
         return score if np.isfinite(score) else 0.0
@@ -102,17 +118,27 @@ class Separable(Surrogate):
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         """The shift ``c`` of each query with ``sum_j w'(s_j + c) = mass``, shape (n_queries,).
 
-        `mass` has shape (n_queries,). The equation is solved by Newton's method for all queries at once. A query of m
-        documents whose scores are all equal needs the shift that gives each of them the slope ``mass / m``. For other
-        scores, ``c`` lies between the two shifts that give this slope to the highest and to the lowest score. Steps
-        that would leave this interval, or that are longer than half of the step before, are replaced by bisection.
+        `mass` has shape (n_queries,). The equation is solved by Newton's method for all queries at
+        once. A query of m documents whose scores are all equal needs the shift that gives each of
+        them the slope ``mass / m``. For other scores, ``c`` lies between the two shifts that give
+        this slope to the highest and to the lowest score. Steps that would leave this interval, or
+        that are longer than half of the step before, are replaced by bisection.
 
-        At a bound of the targets the shift may be infinite. Therefore the mean slope is kept inside of `target_bounds`.
+        At a bound of the targets the shift may be infinite. Therefore the mean slope is kept inside
+        of `target_bounds`.
         """
         low_target, high_target = self.target_bounds
-        least = queries.sizes * (low_target * (1.0 + np.sign(low_target) * BOUND_MARGIN)) if low_target else ZERO_MARGIN
-        # Targets are 0 or more, so that the upper bound is above 0. The mean must be inside of the bounds.
-        goal = np.clip(mass, least, queries.sizes * (high_target * (1.0 - BOUND_MARGIN))) / queries.sizes
+        least = (
+            queries.sizes * (low_target * (1.0 + np.sign(low_target) * BOUND_MARGIN))
+            if low_target
+            else ZERO_MARGIN
+        )
+        # Targets are 0 or more, so that the upper bound is above 0. The mean must be inside of the
+        # bounds.
+        goal = (
+            np.clip(mass, least, queries.sizes * (high_target * (1.0 - BOUND_MARGIN)))
+            / queries.sizes
+        )
         level = self.inverse_slope(goal)
         low, high = level - queries.max(scores), level - queries.min(scores)
         shift = np.clip(level - queries.mean(scores), low, high)
@@ -132,14 +158,18 @@ class Separable(Surrogate):
         return shift
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
-        """How much to lower the shift of each query, from its mean slope and curvature, for the mean slope `goal`."""
+        """How much to lower the shift of each query, from its mean slope and curvature, for the
+        mean slope `goal`.
+        """
         return (slope - goal) / curvature
 
     def minimizer(self, expected: Floats) -> Floats | None:
-        # A class that defines only the slope inherits the search by bisection, which is no closed form.
+        # A class that defines only the slope inherits the search by bisection, which is no closed
+        # form.
         if not is_defined_with(type(self), "inverse_slope", "slope_curvature"):
             return None
-        # Because of rounding, an expected target may be outside of the bounds, where the slope has no inverse.
+        # Because of rounding, an expected target may be outside of the bounds, where the slope has
+        # no inverse.
         return self.inverse_slope(np.clip(expected, *self.target_bounds))
 
 
@@ -147,9 +177,10 @@ class Separable(Surrogate):
 class Squared(Separable):
     """Least squares: ``1/2 sum_j (s_j - u_j)^2``.
 
-    The potential is ``w(s) = s^2 / 2``, the gradient ``s_j - u_j``, the exact Hessian 1, and the minimizer ``E[u]``.
-    With the targets of ``normalize="dcg"`` it is the repaired least squares of Ravikumar, Tewari and Yang (AISTATS
-    2011), Section 3.3; with ``normalize="none"`` it is the original one, which is not consistent.
+    The potential is ``w(s) = s^2 / 2``, the gradient ``s_j - u_j``, the exact Hessian 1, and the
+    minimizer ``E[u]``. With the targets of ``normalize="dcg"`` it is the repaired least squares of
+    Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3; with ``normalize="none"`` it is the
+    original one, which is not consistent.
 
     Examples
     --------
@@ -183,15 +214,17 @@ class Squared(Separable):
 
 @dataclass(frozen=True)
 class Poisson(Separable):
-    """Generalized Kullback-Leibler divergence between the targets and ``exp(s)``: Poisson regression.
+    """Generalized Kullback-Leibler divergence between the targets and ``exp(s)``: Poisson
+    regression.
 
-    The loss is ``sum_j u_j log(u_j / exp(s_j)) - u_j + exp(s_j)``. The potential is ``w(s) = exp(s)``, the gradient
-    ``exp(s_j) - u_j``, the exact Hessian ``exp(s_j)``, and the minimizer ``log E[u]``. It is the repaired cross entropy
-    of Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3.
+    The loss is ``sum_j u_j log(u_j / exp(s_j)) - u_j + exp(s_j)``. The potential is ``w(s) =
+    exp(s)``, the gradient ``exp(s_j) - u_j``, the exact Hessian ``exp(s_j)``, and the minimizer
+    ``log E[u]``. It is the repaired cross entropy of Ravikumar, Tewari and Yang (AISTATS 2011),
+    Section 3.3.
 
-    For scores above 50, the exponential function is replaced by its second-order Taylor polynomial at 50, which does
-    not overflow (:mod:`boostrank.surrogates.convex_functions`). The potential is still strictly convex, and the
-    surrogate consistent.
+    For scores above 50, the exponential function is replaced by its second-order Taylor polynomial
+    at 50, which does not overflow (:mod:`boostrank.surrogates.convex_functions`). The potential is
+    still strictly convex, and the surrogate consistent.
 
     Examples
     --------
@@ -234,10 +267,11 @@ class Poisson(Separable):
 class Logistic(Separable):
     """Binary cross entropy with the targets as probabilities.
 
-    The loss is ``sum_j log(1 + exp(s_j)) - s_j u_j + psi(u_j)`` with ``psi(u) = u log u + (1 - u) log(1 - u)``. With
-    ``p_j = 1 / (1 + exp(-s_j))`` the gradient is ``p_j - u_j``, the exact Hessian ``p_j (1 - p_j)``, and the minimizer
-    ``log(E[u] / (1 - E[u]))``. It belongs to the family of Theorem 9 of Ravikumar, Tewari and Yang (AISTATS 2011).
-    Targets must be in [0, 1], as normalized gains are if ``d(1) >= 1``.
+    The loss is ``sum_j log(1 + exp(s_j)) - s_j u_j + psi(u_j)`` with ``psi(u) = u log u + (1 - u)
+    log(1 - u)``. With ``p_j = 1 / (1 + exp(-s_j))`` the gradient is ``p_j - u_j``, the exact
+    Hessian ``p_j (1 - p_j)``, and the minimizer ``log(E[u] / (1 - E[u]))``. It belongs to the
+    family of Theorem 9 of Ravikumar, Tewari and Yang (AISTATS 2011). Targets must be in [0, 1], as
+    normalized gains are if ``d(1) >= 1``.
 
     Examples
     --------
@@ -264,12 +298,19 @@ class Logistic(Separable):
             return np.log(slopes) - np.log1p(-slopes)
 
     def dual(self, targets: Floats) -> Floats:
-        return scipy.special.xlogy(targets, targets) + scipy.special.xlog1py(1.0 - targets, -targets)
+        return scipy.special.xlogy(targets, targets) + scipy.special.xlog1py(
+            1.0 - targets, -targets
+        )
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
-        # A Newton step on the logit of the mean slope, which is nearly a linear function of the shift. For equal scores
-        # it is exactly linear, and for small probabilities almost exactly.
-        return (self.inverse_slope(slope) - self.inverse_slope(goal)) * slope * (1.0 - slope) / curvature
+        # A Newton step on the logit of the mean slope, which is nearly a linear function of the
+        # shift. For equal scores it is exactly linear, and for small probabilities almost exactly.
+        return (
+            (self.inverse_slope(slope) - self.inverse_slope(goal))
+            * slope
+            * (1.0 - slope)
+            / curvature
+        )
 
     def compiled_form(self) -> LossForm | None:
         return LossForm("logistic")
@@ -277,25 +318,29 @@ class Logistic(Separable):
 
 @dataclass(frozen=True)
 class Profiled(Surrogate):
-    """A separable surrogate with the query's intercept profiled out: ``min_c W(s + c) - <s + c, u> + psi(u)``.
+    """A separable surrogate with the query's intercept profiled out: ``min_c W(s + c) - <s + c, u>
+    + psi(u)``.
 
-    A constant that is added to all scores of a query does not change its ranking, and trees cannot learn it, because
-    they do not see which query a document belongs to. Here it is chosen for each query such that the loss is least.
+    A constant that is added to all scores of a query does not change its ranking, and trees cannot
+    learn it, because they do not see which query a document belongs to. Here it is chosen for each
+    query such that the loss is least.
 
-    The gradient is ``w'(s_j + c*) - u_j`` with the ``c*`` of each query that solves ``sum_j w'(s_j + c*) = sum_j u_j``.
-    The Hessian returned is the majorant ``w''(s_j + c*)``. The surrogate is convex and consistent: the page
-    theory/separable_losses of the guide has the proofs.
+    The gradient is ``w'(s_j + c*) - u_j`` with the ``c*`` of each query that solves ``sum_j w'(s_j
+    + c*) = sum_j u_j``. The Hessian returned is the majorant ``w''(s_j + c*)``. The surrogate is
+    convex and consistent: the page theory/separable_losses of the guide has the proofs.
 
-    ``Profiled(Squared())``, named "centered-squared", is least squares between scores and targets that are centred
-    within each query; its minimizer is ``E[u_j]`` minus the mean over the query. ``Profiled(Logistic())``, named
-    "centered-logistic", is the cross entropy of probabilities whose sum over a query is that of the targets.
-    ``Profiled(Poisson())`` is softmax cross entropy, ``Power(0)`` of
-    :class:`~boostrank.surrogates.Power`, apart from a term of the loss that depends on the targets only.
+    ``Profiled(Squared())``, named "centered-squared", is least squares between scores and targets
+    that are centred within each query; its minimizer is ``E[u_j]`` minus the mean over the query.
+    ``Profiled(Logistic())``, named "centered-logistic", is the cross entropy of probabilities whose
+    sum over a query is that of the targets. ``Profiled(Poisson())`` is softmax cross entropy,
+    ``Power(0)`` of :class:`~boostrank.surrogates.Power`, apart from a term of the loss that depends
+    on the targets only.
 
     Parameters
     ----------
     potential : Separable
-        A surrogate of the package, or one of your own. Its `target_bounds` are those of the profiled surrogate.
+        A surrogate of the package, or one of your own. Its `target_bounds` are those of the
+        profiled surrogate.
 
     Examples
     --------
@@ -333,12 +378,17 @@ class Profiled(Surrogate):
         intercept = self.potential.intercept(scores, queries.sum(targets), queries)
         return self.potential.loss(scores + queries.repeat(intercept), targets, queries)
 
-    def gradient_hessian(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+    def gradient_hessian(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
         intercept = self.potential.intercept(scores, queries.sum(targets), queries)
         slope, curvature = self.potential.slope_curvature(scores + queries.repeat(intercept))
         return slope - targets, curvature
 
     def compiled_form(self) -> LossForm | None:
         settings = ZERO_MARGIN, 1.0 - BOUND_MARGIN, MAX_LAST_STEP
-        forms = {Squared: LossForm("centered-squared"), Logistic: LossForm("centered-logistic", settings)}
+        forms = {
+            Squared: LossForm("centered-squared"),
+            Logistic: LossForm("centered-logistic", settings),
+        }
         return forms.get(type(self.potential))

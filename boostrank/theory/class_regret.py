@@ -1,4 +1,6 @@
-"""Regret of the minimizer of a loss where documents share scores, which consistency says nothing about."""
+"""Regret of the minimizer of a loss where documents share scores, which consistency says nothing
+about.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,18 @@ class ClassRegrets:
     n_unsolved: int
 
     def __repr__(self) -> str:
-        mean, share, largest = self.regrets.mean(), (self.regrets > LARGE_REGRET).mean(), self.regrets.max()
-        unsolved = f"\nno minimum was found for {self.n_unsolved} of these" if self.n_unsolved else ""
+        mean, share, largest = (
+            self.regrets.mean(),
+            (self.regrets > LARGE_REGRET).mean(),
+            self.regrets.max(),
+        )
+        unsolved = (
+            f"\nno minimum was found for {self.n_unsolved} of these" if self.n_unsolved else ""
+        )
         return (
-            f"class regret on {len(self.regrets)} random problems in which documents share scores:\n"
-            f"{mean:.4f} in the mean, above {LARGE_REGRET} on {share:.0%}, at most {largest:.4f}{unsolved}"
+            f"class regret on {len(self.regrets)} random problems in which documents share "
+            f"scores:\n{mean:.4f} in the mean, above {LARGE_REGRET} on {share:.0%}, at most "
+            f"{largest:.4f}{unsolved}"
         )
 
 
@@ -61,12 +70,13 @@ def class_regrets(
 ) -> ClassRegrets:
     """Class regret of a loss on random distributions of queries whose documents share scores.
 
-    The class regret of a loss is the largest expected NDCG of a scorer of a class, minus that of the scorer of the
-    class with the least expected loss. If the class has a score of its own for each document of each query, a loss is
-    consistent if this is 0 for all distributions. Trees have not; here the scorers are all functions of a few kinds of
-    documents. The page theory/class_regret of the guide has the definition, what is known, and the class regrets of
-    all losses. If the weights of a loss depend on the scores, boosting can end at other scores than those found here:
-    that of LambdaMART has 0.0022 to 0.0027 in place of 0.0014.
+    The class regret of a loss is the largest expected NDCG of a scorer of a class, minus that of
+    the scorer of the class with the least expected loss. If the class has a score of its own for
+    each document of each query, a loss is consistent if this is 0 for all distributions. Trees have
+    not; here the scorers are all functions of a few kinds of documents. The page
+    theory/class_regret of the guide has the definition, what is known, and the class regrets of all
+    losses. If the weights of a loss depend on the scores, boosting can end at other scores than
+    those found here: that of LambdaMART has 0.0022 to 0.0027 in place of 0.0014.
 
     Parameters
     ----------
@@ -88,8 +98,9 @@ def class_regrets(
 
     References
     ----------
-    Long and Servedio, "Consistency versus realizable H-consistency for multiclass classification", ICML 2013.
-    Mao, Mohri and Zhong, "H-consistency bounds for pairwise misranking loss surrogates", ICML 2023.
+    Long and Servedio, "Consistency versus realizable H-consistency for multiclass classification",
+    ICML 2013. Mao, Mohri and Zhong, "H-consistency bounds for pairwise misranking loss surrogates",
+    ICML 2023.
 
     Examples
     --------
@@ -102,12 +113,19 @@ def class_regrets(
     """
     check_count("n_distributions", n_distributions)
     surrogate, random = get_surrogate(surrogate), as_generator(random_state)
-    settings: Any = {"max_label": min(MAX_LABEL, max_label(DCG() if dcg is None else dcg)), "realizable": realizable}
-    drawn = [QueryDistribution.random(**settings, random_state=random) for _ in range(n_distributions)]
+    settings: Any = {
+        "max_label": min(MAX_LABEL, max_label(DCG() if dcg is None else dcg)),
+        "realizable": realizable,
+    }
+    drawn = [
+        QueryDistribution.random(**settings, random_state=random) for _ in range(n_distributions)
+    ]
     batch = QueryBatch.of(drawn)
     targets = batch.targets(normalize, dcg)
     check_within_bounds(surrogate, targets, normalize)
     solution = minimize_numerically(surrogate, targets)
     largest = batch.expected_ndcg(batch.best_scores(dcg), dcg)
     regrets = np.maximum(largest - batch.expected_ndcg(tied(solution.scores), dcg), 0.0)
-    return ClassRegrets(drawn, surrogate.representative(solution.scores), regrets, int((~solution.solved).sum()))
+    return ClassRegrets(
+        drawn, surrogate.representative(solution.scores), regrets, int((~solution.solved).sum())
+    )

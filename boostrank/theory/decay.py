@@ -1,12 +1,13 @@
 """The decay of discounts, and whether NDCG with a discount converges on long lists.
 
-``n`` is the length of a list, ``s`` a normalized score in [0, 1], and a curve the expected gain of a document given
-``s`` (:mod:`boostrank.theory.score_curves`). NDCG converges if and only if the effective number of ranks is unbounded,
+``n`` is the length of a list, ``s`` a normalized score in [0, 1], and a curve the expected gain of
+a document given ``s`` (:mod:`boostrank.theory.score_curves`). NDCG converges if and only if the
+effective number of ranks is unbounded,
 
     m(n) = (sum d(r))^2 / (sum d(r)^2),     r = 1, ..., k(n).
 
-The page theory/long_lists of the guide has the theorems (Wang et al., "A theoretical analysis of NDCG type ranking
-measures", COLT 2013), an addition to the paper and corrections.
+The page theory/long_lists of the guide has the theorems (Wang et al., "A theoretical analysis of
+NDCG type ranking measures", COLT 2013), an addition to the paper and corrections.
 """
 
 from __future__ import annotations
@@ -58,8 +59,10 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
 
     The verdicts are:
 
-    - "feasible": the discount decays slower than ``1/r``, and all ranks or a fixed share of the ranks count.
-    - "boundary": the sum of discounts diverges, but NDCG depends on a vanishing share of the ranks, as with ``1/r``.
+    - "feasible": the discount decays slower than ``1/r``, and all ranks or a fixed share of the
+      ranks count.
+    - "boundary": the sum of discounts diverges, but NDCG depends on a vanishing share of the ranks,
+      as with ``1/r``.
     - "too fast": the sum of discounts is bounded, and NDCG does not converge.
 
     Parameters
@@ -80,7 +83,8 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
 
     References
     ----------
-    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Sections 3.2 and 3.3.
+    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Sections 3.2 and
+    3.3.
 
     Examples
     --------
@@ -97,7 +101,8 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
 
 
 def decay_power(discount: Discount) -> float:
-    """The power ``beta`` of a discount that decays like ``r^-beta``: 0 for log2, and infinite for exponentials.
+    """The power ``beta`` of a discount that decays like ``r^-beta``: 0 for log2, and infinite for
+    exponentials.
 
     Raises
     ------
@@ -120,7 +125,9 @@ def decay_power(discount: Discount) -> float:
 
 
 def lengths_of_lists(n: ArrayLike) -> Ints:
-    """Lengths of lists as an array of its shape; raise ValueError if they are not whole numbers of at least 1."""
+    """Lengths of lists as an array of its shape; raise ValueError if they are not whole numbers of
+    at least 1.
+    """
     lengths = as_floats(n, "n", keep_shape=True)
     if lengths.size == 0 or not ((lengths >= 1) & (lengths < 2.0**63) & (lengths % 1 == 0)).all():
         refuse("n", n, "lengths of lists, whole numbers of at least 1 and below 2^63")
@@ -128,7 +135,9 @@ def lengths_of_lists(n: ArrayLike) -> Ints:
 
 
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
-    """Limits of the sums of ``d`` and of ``d^2`` for long lists, if the sum of discounts is bounded."""
+    """Limits of the sums of ``d`` and of ``d^2`` for long lists, if the sum of discounts is
+    bounded.
+    """
     if is_constant(k):
         discounts = DCG(discount=discount).discounts(k)  # type: ignore[arg-type]
         return float(discounts.sum()), float((discounts**2).sum())
@@ -142,13 +151,16 @@ def _judge(power: float, k: Cutoff, share: float) -> tuple[Verdict, str]:
     """The verdict and its reason."""
     if is_constant(k):
         return "too fast", (
-            f"With the constant cutoff k = {k} the sum of discounts is bounded. NDCG depends on at most {k} documents, "
-            "does not converge, and does not distinguish any two rankers consistently (Theorem 10, Section 3.3)."
+            f"With the constant cutoff k = {k} the sum of discounts is bounded. NDCG depends on at "
+            f"most {k} documents, "
+            "does not converge, and does not distinguish any two rankers consistently (Theorem 10, "
+            "Section 3.3)."
         )
     if power > 1:
         return "too fast", (
-            "The sum of discounts converges. NDCG depends on the first few ranks of lists of any length. It does not "
-            "converge, and does not distinguish any two rankers consistently (Theorem 10)."
+            "The sum of discounts converges. NDCG depends on the first few ranks of lists of any "
+            "length. It does not converge, and does not distinguish any two rankers consistently "
+            "(Theorem 10)."
         )
     if share == 0 or power == 1:
         theorem = "Theorem 9" if share > 0 else "Theorems 11 and 15"
@@ -157,18 +169,24 @@ def _judge(power: float, k: Cutoff, share: float) -> tuple[Verdict, str]:
         else:
             otherwise = "it depends on their curves near s = 1"
         return "boundary", (
-            "The sum of discounts diverges, but NDCG depends on a vanishing share of the ranks: it converges to the "
-            f"expected gain at s = 1 divided by the largest gain ({theorem}). It distinguishes two rankers "
-            f"consistently if their expected gains at s = 1 differ. If these are equal, {otherwise}; the paper leaves "
+            "The sum of discounts diverges, but NDCG depends on a vanishing share of the ranks: it "
+            "converges to the "
+            f"expected gain at s = 1 divided by the largest gain ({theorem}). It distinguishes two "
+            f"rankers consistently if their expected gains at s = 1 differ. If these are equal, "
+            f"{otherwise}; the paper leaves "
             "this open."
         )
     if power == 0 and share == 1:
         return "feasible", (
-            "The discount decays slower than any power. NDCG tends to 1 for every ranker, with log2 at the rate "
-            "1 / log n (Theorem 4), but distinguishes any two rankers with different curves consistently (Theorem 6)."
+            "The discount decays slower than any power. NDCG tends to 1 for every ranker, with "
+            "log2 at the rate 1 / log n (Theorem 4), but distinguishes any two rankers with "
+            "different curves consistently (Theorem 6)."
         )
-    theorems = {(True, True): "12 and 16", (False, True): "13 and 17"}.get((power == 0, share < 1), "7, 8 and 14")
+    theorems = {(True, True): "12 and 16", (False, True): "13 and 17"}.get(
+        (power == 0, share < 1), "7, 8 and 14"
+    )
     return "feasible", (
-        "The discount decays slower than 1/r. NDCG converges to a limit that depends on the ranker, and distinguishes "
+        "The discount decays slower than 1/r. NDCG converges to a limit that depends on the "
+        "ranker, and distinguishes "
         f"two rankers with different limits consistently (Theorems {theorems})."
     )

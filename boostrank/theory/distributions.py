@@ -1,12 +1,13 @@
 """Distributions of the labels of one query, and their optimal rankings.
 
-NDCG is linear in the normalized gains ``u = G / Z``. Therefore the expected NDCG depends on a distribution only through
-``E[u]``. By Lemma 4 and Corollary 5 of Ravikumar, Tewari and Yang (AISTATS 2011), scores that sort documents like
-``E[u]`` have the largest expected NDCG.
+NDCG is linear in the normalized gains ``u = G / Z``. Therefore the expected NDCG depends on a
+distribution only through ``E[u]``. By Lemma 4 and Corollary 5 of Ravikumar, Tewari and Yang
+(AISTATS 2011), scores that sort documents like ``E[u]`` have the largest expected NDCG.
 
-**Corrections of the paper.** Lemma 4 says "if and only if". The "only if" needs discounts that strictly decrease: with
-a cutoff ``k``, all rankings with the same first ``k`` documents have the same NDCG. The proof of the lemma ends with
-``<`` in place of ``>``, because the loss of wrongly sorted scores is larger.
+**Corrections of the paper.** Lemma 4 says "if and only if". The "only if" needs discounts that
+strictly decrease: with a cutoff ``k``, all rankings with the same first ``k`` documents have the
+same NDCG. The proof of the lemma ends with ``<`` in place of ``>``, because the loss of wrongly
+sorted scores is larger.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ class LabelDistribution:
     def __post_init__(self) -> None:
         labels = as_floats(self.labels, "labels", keep_shape=True)
         if labels.ndim != 2:
-            refuse("labels", labels, "of shape (n_outcomes, n_documents)", got=f"shape {labels.shape}")
+            refuse(
+                "labels", labels, "of shape (n_outcomes, n_documents)", got=f"shape {labels.shape}"
+            )
         check_relevance(labels.ravel(), "labels")
         probabilities = check_probabilities(self.probabilities, len(labels), "outcome")
         for name, values in (("labels", labels.copy()), ("probabilities", probabilities.copy())):
@@ -71,7 +74,8 @@ class LabelDistribution:
     def random(
         cls, n_documents: int, n_outcomes: int = 3, *, max_label: int = 4, random_state: Any = None
     ) -> LabelDistribution:
-        """Draw a distribution with labels uniform on 0, ..., `max_label` and probabilities uniform on the simplex.
+        """Draw a distribution with labels uniform on 0, ..., `max_label` and probabilities uniform
+        on the simplex.
 
         Examples
         --------
@@ -90,7 +94,9 @@ class LabelDistribution:
 
     def __repr__(self) -> str:
         labels = ", ".join(f"[{', '.join(f'{label:g}' for label in row)}]" for row in self.labels)
-        return f"LabelDistribution([{labels}], [{', '.join(f'{p:.6g}' for p in self.probabilities)}])"
+        return (
+            f"LabelDistribution([{labels}], [{', '.join(f'{p:.6g}' for p in self.probabilities)}])"
+        )
 
     def bayes_scores(self, dcg: DCG | None = None) -> Floats:
         """The expected normalized gains ``E[G(y) / Z(y)]``: scores with the largest expected NDCG.
@@ -98,8 +104,8 @@ class LabelDistribution:
         Parameters
         ----------
         dcg : DCG, optional
-            Gain, discount and cutoff; the default is ``DCG()``. Normalized gains of an outcome whose gains are all 0
-            are 0.
+            Gain, discount and cutoff; the default is ``DCG()``. Normalized gains of an outcome
+            whose gains are all 0 are 0.
 
         Returns
         -------
@@ -107,8 +113,8 @@ class LabelDistribution:
 
         References
         ----------
-        Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Lemma 4 and
-        Corollary 5.
+        Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+        Lemma 4 and Corollary 5.
 
         Examples
         --------
@@ -121,9 +127,11 @@ class LabelDistribution:
         return DistributionBatch.of([self]).bayes_scores(dcg)[0]
 
     def expected_ndcg(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
-        """Expected NDCG of the ranking by `scores`, ``sum_i E[u_i] d(rank_i)``, which is in [0, 1]; ties are averaged.
+        """Expected NDCG of the ranking by `scores`, ``sum_i E[u_i] d(rank_i)``, which is in [0, 1];
+        ties are averaged.
 
-        :func:`boostrank.expected_ndcg` is the same sum for data of many queries with known ``E[u]``.
+        :func:`boostrank.expected_ndcg` is the same sum for data of many queries with known
+        ``E[u]``.
 
         Parameters
         ----------
@@ -168,14 +176,20 @@ class LabelDistribution:
 
 
 class DistributionBatch(Distributions):
-    """Several label distributions of the same number of documents, for vectorized computation; values are labels."""
+    """Several label distributions of the same number of documents, for vectorized computation;
+    values are labels.
+    """
 
     @classmethod
     def of(cls, distributions: Sequence[LabelDistribution]) -> DistributionBatch:
         """The batch of these distributions, which must have the same number of documents."""
         labels = np.concatenate([distribution.labels for distribution in distributions])
-        probabilities = np.concatenate([distribution.probabilities for distribution in distributions])
-        return cls(labels, probabilities, Segments.from_sizes([len(item.labels) for item in distributions]))
+        probabilities = np.concatenate(
+            [distribution.probabilities for distribution in distributions]
+        )
+        return cls(
+            labels, probabilities, Segments.from_sizes([len(item.labels) for item in distributions])
+        )
 
     def __getitem__(self, index: int) -> LabelDistribution:
         """One of the distributions."""
@@ -184,7 +198,9 @@ class DistributionBatch(Distributions):
 
     def targets(self, normalize: Normalize = "dcg", dcg: DCG | None = None) -> Distributions:
         """The distributions of the targets of the labels."""
-        targets = make_targets(self.values.ravel(), self.queries, dcg, normalize).reshape(self.values.shape)
+        targets = make_targets(self.values.ravel(), self.queries, dcg, normalize).reshape(
+            self.values.shape
+        )
         return Distributions(targets, self.probabilities, self.outcomes)
 
     def bayes_scores(self, dcg: DCG | None = None) -> Floats:
@@ -192,36 +208,58 @@ class DistributionBatch(Distributions):
         return self.targets("dcg", dcg).mean()
 
     def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
-        """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions, n_documents)."""
+        """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions,
+        n_documents).
+        """
         bayes = self.bayes_scores(dcg)
         queries = Segments.from_sizes(np.full(len(bayes), self.shape[1]))
         return (DCG() if dcg is None else dcg).of_ranking(bayes.ravel(), scores.ravel(), queries)
 
     def ndcg_regret(self, scores: Floats, dcg: DCG | None = None) -> Floats:
-        """The largest expected NDCG minus the expected NDCG of the scores, shape (n_distributions,)."""
+        """The largest expected NDCG minus the expected NDCG of the scores, shape
+        (n_distributions,).
+        """
         best = self.expected_ndcg(self.bayes_scores(dcg), dcg)
         return np.maximum(best - self.expected_ndcg(scores, dcg), 0.0)
 
 
 def check_probabilities(probabilities: ArrayLike, n: int, what: str) -> Floats:
-    """Probabilities as float64; raise ValueError if they are not `n` probabilities, one for each `what`."""
+    """Probabilities as float64; raise ValueError if they are not `n` probabilities, one for each
+    `what`.
+    """
     values = as_floats(probabilities, "probabilities")
-    if values.shape != (n,) or not (values >= 0).all() or abs(values.sum() - 1.0) > PROBABILITY_TOLERANCE:
-        refuse("probabilities", values.tolist(), f"one per {what} ({n}), not negative, and sum to 1")
+    if (
+        values.shape != (n,)
+        or not (values >= 0).all()
+        or abs(values.sum() - 1.0) > PROBABILITY_TOLERANCE
+    ):
+        refuse(
+            "probabilities", values.tolist(), f"one per {what} ({n}), not negative, and sum to 1"
+        )
     return values
 
 
 def check_document_scores(scores: ArrayLike, n_documents: int, *, finite: bool = False) -> Floats:
-    """Scores as float64, shape (n_documents,); raise ValueError for another shape and NaN, and infinity if `finite`."""
+    """Scores as float64, shape (n_documents,); raise ValueError for another shape and NaN, and
+    infinity if `finite`.
+    """
     values = as_floats(scores, "scores")
-    if values.shape != (n_documents,) or np.isnan(values).any() or (finite and np.isinf(values).any()):
+    if (
+        values.shape != (n_documents,)
+        or np.isnan(values).any()
+        or (finite and np.isinf(values).any())
+    ):
         advice = "finite: use large numbers in place of infinite ones" if finite else "not NaN"
-        refuse("scores", scores, f"{n_documents} numbers, one per document of the distribution, and {advice}")
+        refuse(
+            "scores",
+            scores,
+            f"{n_documents} numbers, one per document of the distribution, and {advice}",
+        )
     return values
 
 
-#: The example of Section 3.2.1 of Ravikumar, Tewari and Yang (AISTATS 2011): ``E[G]`` and ``E[G / Z]`` sort the two
-#: documents differently, so that the original least squares is not consistent.
+#: The example of Section 3.2.1 of Ravikumar, Tewari and Yang (AISTATS 2011): ``E[G]`` and ``E[G /
+#: Z]`` sort the two documents differently, so that the original least squares is not consistent.
 SECTION_3_2_1 = LabelDistribution([[5, 4], [1, 3]], [0.3, 0.7])
 #: From the proof of Proposition 7: the original RankCosine is not consistent.
 PROPOSITION_7_COSINE = LabelDistribution([[1, 5], [2, 1]], [0.38, 0.62])

@@ -1,10 +1,12 @@
-"""Expected losses over distributions of the targets of one query, and their minimization by Newton's method.
+"""Expected losses over distributions of the targets of one query, and their minimization by
+Newton's method.
 
 Only the loss and the gradient of a surrogate are used. The Hessian is computed by central
-differences of the gradient, because the diagonal Hessian of a surrogate is not precise enough. Newton steps use the
-absolute values of the Hessian's eigenvalues, so that a loss that is not convex decreases near saddle points too. The
-length of a step is limited to a few times that of the scores. A loss that is not differentiable at its minimum has a
-large residual there, so that it counts as not solved.
+differences of the gradient, because the diagonal Hessian of a surrogate is not precise enough.
+Newton steps use the absolute values of the Hessian's eigenvalues, so that a loss that is not convex
+decreases near saddle points too. The length of a step is limited to a few times that of the scores.
+A loss that is not differentiable at its minimum has a large residual there, so that it counts as
+not solved.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ from boostrank.surrogates.base import Surrogate
 MAX_STEPS, MAX_HALVINGS = 200, 40
 # The search ends if the residual has not decreased to half in this number of steps.
 MAX_IDLE_STEPS = 12
-# The search ends at a residual of the first tolerance. A minimum counts as found up to the second tolerance, which is
-# larger because some gradients are computed by iteration, such as those of profiled intercepts.
+# The search ends at a residual of the first tolerance. A minimum counts as found up to the second
+# tolerance, which is larger because some gradients are computed by iteration, such as those of
+# profiled intercepts.
 SEARCH_TOLERANCE, SOLVED_TOLERANCE = 1e-11, 1e-7
 # Step of the central differences.
 DIFFERENCE_STEP = 1e-5
@@ -36,7 +39,8 @@ MIN_CURVATURE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
-    """Discrete distributions of values of the documents of one query, all of the same number of documents.
+    """Discrete distributions of values of the documents of one query, all of the same number of
+    documents.
 
     Attributes
     ----------
@@ -55,8 +59,12 @@ class Distributions:
     def concatenate(cls, batches: Sequence[Self]) -> Self:
         """The distributions of several batches, one batch after the other."""
         outcomes = Segments.from_sizes(np.concatenate([batch.outcomes.sizes for batch in batches]))
-        names = [name for name, values in vars(batches[0]).items() if isinstance(values, np.ndarray)]
-        arrays: Any = {name: np.concatenate([getattr(batch, name) for batch in batches]) for name in names}
+        names = [
+            name for name, values in vars(batches[0]).items() if isinstance(values, np.ndarray)
+        ]
+        arrays: Any = {
+            name: np.concatenate([getattr(batch, name) for batch in batches]) for name in names
+        }
         return replace(batches[0], outcomes=outcomes, **arrays)
 
     @property
@@ -70,21 +78,32 @@ class Distributions:
         return Segments.from_sizes(np.full(len(self.values), self.shape[1]))
 
     def of_documents(self, scores: Floats) -> Floats:
-        """Scores of shape (n_distributions, n_documents), given to the documents of all outcomes, one after another."""
+        """Scores of shape (n_distributions, n_documents), given to the documents of all outcomes,
+        one after another.
+        """
         return np.repeat(scores, self.outcomes.sizes, axis=0).ravel()
 
     def of_scores(self, values: Floats) -> Floats:
-        """Values of the documents of all outcomes, summed for each score, shape (n_outcomes, n_documents)."""
+        """Values of the documents of all outcomes, summed for each score, shape (n_outcomes,
+        n_documents).
+        """
         return values.reshape(self.values.shape)
 
     def take(self, selection: NDArray[Any]) -> Self:
         """Some of the distributions, given by a mask or by increasing indices."""
         rows = self.outcomes.rows_of(selection)
         outcomes = Segments.from_sizes(self.outcomes.sizes[selection])
-        return replace(self, values=self.values[rows], probabilities=self.probabilities[rows], outcomes=outcomes)
+        return replace(
+            self,
+            values=self.values[rows],
+            probabilities=self.probabilities[rows],
+            outcomes=outcomes,
+        )
 
     def expect(self, values: Floats) -> Floats:
-        """Expected values, shape (n_distributions, ...), of values of each outcome, shape (n_outcomes, ...)."""
+        """Expected values, shape (n_distributions, ...), of values of each outcome, shape
+        (n_outcomes, ...).
+        """
         return self.outcomes.sum((self.probabilities * values.T).T)
 
     def mean(self) -> Floats:
@@ -92,17 +111,20 @@ class Distributions:
         return self.expect(self.values)
 
     def within_bounds(self, surrogate: Surrogate) -> Bools:
-        """Which distributions have only targets within the surrogate's bounds, shape (n_distributions,)."""
+        """Which distributions have only targets within the surrogate's bounds, shape
+        (n_distributions,).
+        """
         return self.outcomes.min(self.queries.min(surrogate.within_bounds(self.values.ravel())))
 
 
 @dataclass(frozen=True, eq=False)
 class ExpectedLoss:
-    """The expected surrogate loss of each distribution, a function of scores of shape (n_distributions, n_documents).
+    """The expected surrogate loss of each distribution, a function of scores of shape
+    (n_distributions, n_documents).
 
-    The loss is evaluated at every outcome, so that it need not be linear in the targets. `weights_at` are the scores to
-    which the weights of a reweighted surrogate belong, shape (n_distributions, n_documents); None means those at which
-    the loss is evaluated.
+    The loss is evaluated at every outcome, so that it need not be linear in the targets.
+    `weights_at` are the scores to which the weights of a reweighted surrogate belong, shape
+    (n_distributions, n_documents); None means those at which the loss is evaluated.
     """
 
     surrogate: Surrogate
@@ -127,7 +149,9 @@ class ExpectedLoss:
 
     @cached_property
     def unit(self) -> Floats:
-        """Unit of residuals, shape (n_distributions,): the expected length of the gradient at random scores."""
+        """Unit of residuals, shape (n_distributions,): the expected length of the gradient at
+        random scores.
+        """
         shape = self.targets.shape
         # At equal scores the gradient may be 0.
         scores = np.broadcast_to(np.random.default_rng(0).normal(size=shape[1]), shape)
@@ -136,9 +160,11 @@ class ExpectedLoss:
 
     def hessian(self, scores: Floats) -> Floats:
         """Hessian by central differences, shape (n_distributions, n_documents, n_documents)."""
-        # If only the direction of the scores counts, they may grow so much that rounding would hide a fixed step.
+        # If only the direction of the scores counts, they may grow so much that rounding would hide
+        # a fixed step.
         steps = DIFFERENCE_STEP * np.maximum(1.0, 0.01 * np.abs(scores).max(axis=1, keepdims=True))
-        # Copies of all distributions, one for each changed score. One call of the surrogate is faster than one a copy.
+        # Copies of all distributions, one for each changed score. One call of the surrogate is
+        # faster than one a copy.
         changes = np.concatenate([np.eye(scores.shape[1]), -np.eye(scores.shape[1])])
         changed = (scores + steps * changes[:, None]).reshape(-1, scores.shape[1])
         above, below = self._repeated(len(changes)).gradient(changed).reshape(2, -1, *scores.shape)
@@ -146,7 +172,9 @@ class ExpectedLoss:
         return 0.5 * (matrix + matrix.transpose(0, 2, 1))
 
     def at(self, scores: Floats) -> ExpectedLoss:
-        """The expected loss with the weights that belong to these scores, or itself if it is not reweighted."""
+        """The expected loss with the weights that belong to these scores, or itself if it is not
+        reweighted.
+        """
         return replace(self, weights_at=scores) if self.surrogate.reweighted else self
 
     def take(self, selection: NDArray[Any]) -> ExpectedLoss:
@@ -157,14 +185,21 @@ class ExpectedLoss:
     def _repeated(self, n_copies: int) -> ExpectedLoss:
         """The expected loss of that many copies of all distributions, one copy after the other."""
         weights_at = None if self.weights_at is None else np.tile(self.weights_at, (n_copies, 1))
-        return ExpectedLoss(self.surrogate, self.targets.concatenate([self.targets] * n_copies), weights_at)
+        return ExpectedLoss(
+            self.surrogate, self.targets.concatenate([self.targets] * n_copies), weights_at
+        )
 
     def _gradients(self, scores: Floats) -> Floats:
         """Gradient of the loss of every outcome, shape (n_outcomes, n_documents)."""
         with np.errstate(all="ignore"):
-            gradients = self.targets.of_scores(self._fixed.gradient_hessian(*self._arguments(scores))[0])
-            # Their sum is then 0, but for the error of an intercept that would be infinite, at a bound of the targets.
-            return gradients - gradients.mean(axis=1, keepdims=True) * self.surrogate.shift_invariant
+            gradients = self.targets.of_scores(
+                self._fixed.gradient_hessian(*self._arguments(scores))[0]
+            )
+            # Their sum is then 0, but for the error of an intercept that would be infinite, at a
+            # bound of the targets.
+            return (
+                gradients - gradients.mean(axis=1, keepdims=True) * self.surrogate.shift_invariant
+            )
 
     def _arguments(self, scores: Floats) -> tuple[Floats, Floats, Segments]:
         return self.targets.of_documents(scores), self.targets.values.ravel(), self._queries
@@ -189,9 +224,10 @@ class Solution(NamedTuple):
     losses : ndarray, shape (n_distributions,)
         Expected losses at the scores.
     residuals : ndarray, shape (n_distributions,)
-        ``||gradient|| max(1, ||s||)`` in units of :attr:`ExpectedLoss.unit`. For a loss that depends only on the
-        direction of ``s``, that is the derivative with respect to the angle. For a loss that is least at infinity, it
-        is an upper bound of the decrease by doubling the scores.
+        ``||gradient|| max(1, ||s||)`` in units of :attr:`ExpectedLoss.unit`. For a loss that
+        depends only on the direction of ``s``, that is the derivative with respect to the angle.
+        For a loss that is least at infinity, it is an upper bound of the decrease by doubling the
+        scores.
     """
 
     scores: Floats
@@ -205,7 +241,9 @@ class Solution(NamedTuple):
 
 
 def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERANCE) -> Solution:
-    """Newton's method from `start`, for every distribution until its residual is at most `tolerance`."""
+    """Newton's method from `start`, for every distribution until its residual is at most
+    `tolerance`.
+    """
     scores = start.astype(np.float64)
     losses, residuals = loss(scores), loss.residuals(scores)
     active = residuals > tolerance
@@ -216,19 +254,23 @@ def minimize(loss: ExpectedLoss, start: Floats, tolerance: float = SEARCH_TOLERA
         unsolved = loss.take(active)
         moved, lower = _descend(unsolved, scores[active], losses[active])
         better = unsolved.residuals(moved)
-        # If a step decreases neither the loss nor the residual, rounding prevents a better solution.
+        # If a step decreases neither the loss nor the residual, rounding prevents a better
+        # solution.
         stuck = (lower >= losses[active]) & ~(better < residuals[active])
         keep = np.where(stuck[:, None], scores[active], moved)
         scores[active], losses[active] = keep, np.where(stuck, losses[active], lower)
         residuals[active] = np.where(stuck, residuals[active], better)
         progress = residuals <= 0.5 * halved
         halved[progress], since[progress] = residuals[progress], step
-        active[active] = (~stuck & (residuals[active] > tolerance)) & (step - since[active] < MAX_IDLE_STEPS)
+        active[active] = (~stuck & (residuals[active] > tolerance)) & (
+            step - since[active] < MAX_IDLE_STEPS
+        )
     return Solution(scores, losses, residuals)
 
 
 def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats, Floats]:
-    """One Newton step for every distribution, halved until the loss decreases in proportion to its length.
+    """One Newton step for every distribution, halved until the loss decreases in proportion to its
+    length.
 
     Returns the new scores and their losses.
     """
@@ -254,12 +296,16 @@ def _descend(loss: ExpectedLoss, scores: Floats, losses: Floats) -> tuple[Floats
 
 
 def _newton_step(gradient: Floats, hessian: Floats) -> Floats:
-    """Newton steps with the absolute values of the eigenvalues; 0 where a derivative is not finite."""
+    """Newton steps with the absolute values of the eigenvalues; 0 where a derivative is not
+    finite.
+    """
     broken: Any = ~(np.isfinite(gradient).all(axis=1) & np.isfinite(hessian).all(axis=(1, 2)))
     gradient = np.where(broken[:, None], 0.0, gradient)
     hessian = np.where(broken[:, None, None], np.eye(gradient.shape[1]), hessian)
     values, vectors = np.linalg.eigh(hessian)
     sizes = np.abs(values)
-    sizes = np.maximum(sizes, MIN_CURVATURE * np.maximum(sizes.max(axis=1, keepdims=True), MIN_CURVATURE))
+    sizes = np.maximum(
+        sizes, MIN_CURVATURE * np.maximum(sizes.max(axis=1, keepdims=True), MIN_CURVATURE)
+    )
     rotated = (vectors.transpose(0, 2, 1) @ gradient[..., None]) / sizes[..., None]
     return -(vectors @ rotated)[..., 0]

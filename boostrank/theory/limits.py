@@ -1,12 +1,14 @@
-"""Limits of NDCG for long lists of documents, and its approximation on finite lists (Wang et al., COLT 2013).
+"""Limits of NDCG for long lists of documents, and its approximation on finite lists (Wang et al.,
+COLT 2013).
 
-For a discount that decays like ``r^-beta`` (``beta = 0`` for log2), the first ``cn`` ranks of lists of length ``n``,
-and the curve ``g(s) = E[G(Y) | s]`` of a ranker, all limits of the paper are cases of
+For a discount that decays like ``r^-beta`` (``beta = 0`` for log2), the first ``cn`` ranks of lists
+of length ``n``, and the curve ``g(s) = E[G(Y) | s]`` of a ranker, all limits of the paper are cases
+of
 
     NDCG@cn  ->  int_{1-c}^1 g(s) (1-s)^-beta ds  /  int_{1-c}^1 g_ideal(s) (1-s)^-beta ds.
 
-For ``beta = 1`` or ``c = 0``, it is ``g(1) / g_1`` with the largest gain ``g_1``. The page theory/long_lists of the
-guide has limits in distribution, rates, and corrections of the paper.
+For ``beta = 1`` or ``c = 0``, it is ``g(1) / g_1`` with the largest gain ``g_1``. The page
+theory/long_lists of the guide has limits in distribution, rates, and corrections of the paper.
 """
 
 from __future__ import annotations
@@ -47,14 +49,16 @@ class Limit(NamedTuple):
     standard_deviation: float
 
 
-def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", discount: Discount = "log2") -> Limit:
+def ndcg_limit(
+    curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", discount: Discount = "log2"
+) -> Limit:
     """Limit of NDCG for long lists, from the score curve of a ranker.
 
     Parameters
     ----------
     curve : ScoreCurve
-        It must be continuous at the scores on which the limit depends, which are those within the cutoff, or
-        ``s = 1``.
+        It must be continuous at the scores on which the limit depends, which are those within the
+        cutoff, or ``s = 1``.
     k : int, float, ("power", a) or None
         A number of ranks, a share of the ranks, ``n^a`` for lists of length n, or all ranks (None).
     gain, discount
@@ -72,7 +76,8 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
 
     References
     ----------
-    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Theorems 4, 7 and 9 to 17.
+    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Theorems 4, 7
+    and 9 to 17.
 
     Examples
     --------
@@ -98,18 +103,25 @@ def ndcg_limit(curve: ScoreCurve, *, k: Cutoff = None, gain: Gain = "exp2", disc
 
 
 def pseudo_expectation(
-    curve: ScoreCurve, n: ArrayLike, *, k: Cutoff = None, gain: Gain = "exp2", discount: Discount = "log2"
+    curve: ScoreCurve,
+    n: ArrayLike,
+    *,
+    k: Cutoff = None,
+    gain: Gain = "exp2",
+    discount: Discount = "log2",
 ) -> Floats:
-    """The normalized pseudo-expectation N(n) of Wang et al., which approximates NDCG on lists of length `n`.
+    """The normalized pseudo-expectation N(n) of Wang et al., which approximates NDCG on lists of
+    length `n`.
 
     With the curve ``g(s) = E[G(Y) | s]`` of a ranker, and that of ideal scores ``g_ideal``,
 
         N(n) = sum_{r<=k} g(1 - r/(n+1)) d(r)  /  sum_{r<=k} g_ideal(r) d(r).
 
-    Here ``1 - r/(n+1)`` is the expected value of the r-th largest of n scores, and ``g_ideal(r)`` is the mean of the
-    ideal curve over the r-th of n intervals of equal length. The paper has integrals from rank 1 in place of the sums.
-    For the log2 discount, expected NDCG differs from them by at most ``n^(-1/3)`` times a power of ``log n``
-    (Lemma 21). For discounts that decay fast they are not near the sums.
+    Here ``1 - r/(n+1)`` is the expected value of the r-th largest of n scores, and ``g_ideal(r)``
+    is the mean of the ideal curve over the r-th of n intervals of equal length. The paper has
+    integrals from rank 1 in place of the sums. For the log2 discount, expected NDCG differs from
+    them by at most ``n^(-1/3)`` times a power of ``log n`` (Lemma 21). For discounts that decay
+    fast they are not near the sums.
 
     Parameters
     ----------
@@ -128,11 +140,13 @@ def pseudo_expectation(
     Raises
     ------
     ValueError
-        If a length is not a whole number of at least 1, if no document has a positive gain, or if a setting is invalid.
+        If a length is not a whole number of at least 1, if no document has a positive gain, or if a
+        setting is invalid.
 
     References
     ----------
-    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Definition 20 and Lemma 21.
+    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Definition 20
+    and Lemma 21.
 
     Examples
     --------
@@ -146,15 +160,23 @@ def pseudo_expectation(
     return np.array(values).reshape(lengths.shape)
 
 
-def _ratio(curve: ScoreCurve, gain: Gain, levels: Floats, reached: Floats, power: float, share: float) -> float:
-    """The limit by the formula of the module; as a function of ``t = (1-s)^(1-beta)`` the integrand is bounded."""
+def _ratio(
+    curve: ScoreCurve, gain: Gain, levels: Floats, reached: Floats, power: float, share: float
+) -> float:
+    """The limit by the formula of the module; as a function of ``t = (1-s)^(1-beta)`` the integrand
+    is bounded.
+    """
     root = 1.0 - power
     breaks = (1.0 - curve.breaks) ** root
-    numerator = integrate(lambda t: curve.expected_gain(1.0 - t ** (1.0 / root), gain)[0], 0.0, share**root, breaks)
+    numerator = integrate(
+        lambda t: curve.expected_gain(1.0 - t ** (1.0 / root), gain)[0], 0.0, share**root, breaks
+    )
     return float(numerator / (levels @ np.diff(np.minimum(reached, share) ** root, prepend=0.0)))
 
 
-def _in_distribution(curve: ScoreCurve, k: Cutoff, gain: Gain, discount: Discount, largest: float) -> Limit:
+def _in_distribution(
+    curve: ScoreCurve, k: Cutoff, gain: Gain, discount: Discount, largest: float
+) -> Limit:
     """Mean and standard deviation of the limit in distribution; `largest` is the largest gain."""
     at_top, gains = curve.at([1.0])[0], curve.gains(gain) / largest
     mean = float(at_top @ gains)
@@ -167,7 +189,12 @@ def _by_sum(curve: ScoreCurve, n: int, k: Cutoff, gain: Gain, discount: Discount
     levels, reached = curve.ideal_steps(gain)
     last = int(ranks_kept(k, [n])[0])
     discounts = DCG(discount=discount).discounts(last)
-    numerator = float(curve.expected_gain(1.0 - np.arange(1.0, last + 1.0) / (n + 1.0), gain) @ discounts)
-    # Linear interpolation between ranks: if documents of two gains share a rank, they share its discount.
-    ends = np.interp(reached * n, np.arange(last + 1.0), np.concatenate([[0.0], np.cumsum(discounts)]))
+    numerator = float(
+        curve.expected_gain(1.0 - np.arange(1.0, last + 1.0) / (n + 1.0), gain) @ discounts
+    )
+    # Linear interpolation between ranks: if documents of two gains share a rank, they share its
+    # discount.
+    ends = np.interp(
+        reached * n, np.arange(last + 1.0), np.concatenate([[0.0], np.cumsum(discounts)])
+    )
     return numerator / float(levels @ np.diff(ends, prepend=0.0))

@@ -1,9 +1,10 @@
 """Scores that minimize an expected surrogate loss, in closed form or numerically.
 
-Closed forms are the methods `minimizer` of the surrogates. If a shift of the scores does not change the loss, the
-minimizer whose mean finite score is 0 is returned; if only their direction counts, the one whose q-norm is 1. The
-minimizer of a reweighted loss is where the expected gradient is 0 with the weights of the same scores. The page
-theory/minimizers of the guide says more: about minimizers at infinity, reweighted losses and accuracy.
+Closed forms are the methods `minimizer` of the surrogates. If a shift of the scores does not change
+the loss, the minimizer whose mean finite score is 0 is returned; if only their direction counts,
+the one whose q-norm is 1. The minimizer of a reweighted loss is where the expected gradient is 0
+with the weights of the same scores. The page theory/minimizers of the guide says more: about
+minimizers at infinity, reweighted losses and accuracy.
 """
 
 from __future__ import annotations
@@ -18,20 +19,32 @@ from boostrank.inputs.checks import check_choice
 from boostrank.queries.dcg import DCG, Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
-from boostrank.theory.distributions import DistributionBatch, LabelDistribution, check_document_scores
-from boostrank.theory.expected_losses import SEARCH_TOLERANCE, Distributions, ExpectedLoss, Solution, minimize
+from boostrank.theory.distributions import (
+    DistributionBatch,
+    LabelDistribution,
+    check_document_scores,
+)
+from boostrank.theory.expected_losses import (
+    SEARCH_TOLERANCE,
+    Distributions,
+    ExpectedLoss,
+    Solution,
+    minimize,
+)
 from boostrank.theory.query_distributions import QueryBatch, QueryDistribution
 
-# Number of starts of the minimization of a loss that is not convex, in a thorough search and in a quick one.
+# Number of starts of the minimization of a loss that is not convex, in a thorough search and in a
+# quick one.
 N_STARTS, N_QUICK_STARTS = 6, 2
 # Tolerance of the residual in a quick search.
 QUICK_TOLERANCE = 1e-8
-# Number of times that a reweighted loss is minimized with new weights, and the number after which scores move only this
-# share of the way to the minimizer.
+# Number of times that a reweighted loss is minimized with new weights, and the number after which
+# scores move only this share of the way to the minimizer.
 MAX_REWEIGHTINGS, MAX_FULL_STEPS, PARTIAL_STEP = 60, 10, 0.4
 # Stands for an infinite score in a loss: exp(-700) is greater than 0.
 MAX_SCORE = 700.0
-# Stands for an infinite length of the scores: at this length, the smoothing of a normalized loss is lost by rounding.
+# Stands for an infinite length of the scores: at this length, the smoothing of a normalized loss is
+# lost by rounding.
 MAX_LENGTH = 1e9
 
 
@@ -45,8 +58,8 @@ def minimizer(
 ) -> Floats:
     """Scores that minimize the expected loss of a surrogate, shape (n_documents,) or (n_kinds,).
 
-    The page theory/minimizers of the guide says which scores are returned if several scores minimize the loss, or if
-    the loss is least only in the limit of infinite scores.
+    The page theory/minimizers of the guide says which scores are returned if several scores
+    minimize the loss, or if the loss is least only in the limit of infinite scores.
 
     Parameters
     ----------
@@ -58,19 +71,22 @@ def minimizer(
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
     method : {"auto", "numeric"}, default "auto"
-        ``"auto"`` is the closed form if there is one and no scores are shared, and numeric otherwise. The numeric
-        method is Newton's method, from several starts if the loss is not convex.
+        ``"auto"`` is the closed form if there is one and no scores are shared, and numeric
+        otherwise. The numeric method is Newton's method, from several starts if the loss is not
+        convex.
 
     Raises
     ------
     ValueError
         If a target is outside of the surrogate's `target_bounds`, or if an argument is invalid.
     RuntimeError
-        If no minimum is found. The loss may be unbounded below, or not differentiable, or its gradient may be wrong.
+        If no minimum is found. The loss may be unbounded below, or not differentiable, or its
+        gradient may be wrong.
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Theorems 8 and 9.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Theorems 8 and 9.
 
     Examples
     --------
@@ -89,15 +105,21 @@ def minimizer(
     else:
         targets = DistributionBatch.of([distribution]).targets(normalize, dcg)
     check_within_bounds(surrogate, targets, normalize)
-    closed = None if method == "numeric" or isinstance(targets, QueryBatch) else closed_form(surrogate, targets.mean())
+    closed = (
+        None
+        if method == "numeric" or isinstance(targets, QueryBatch)
+        else closed_form(surrogate, targets.mean())
+    )
     if closed is not None:
         return closed[0]
     solution = minimize_numerically(surrogate, targets)
     if not solution.solved[0]:
         raise RuntimeError(
-            f"found no minimum of the expected loss of {surrogate!r} on {distribution!r}: at scores "
-            f"{solution.scores[0].tolist()} the relative size of the gradient is still {solution.residuals[0]:.1e}. "
-            "The loss may be unbounded below, or not differentiable, or gradient_hessian() may not return its gradient"
+            f"found no minimum of the expected loss of {surrogate!r} on {distribution!r}: at "
+            f"scores {solution.scores[0].tolist()} the relative size of the gradient is still "
+            f"{solution.residuals[0]:.1e}. "
+            "The loss may be unbounded below, or not differentiable, or gradient_hessian() may not "
+            "return its gradient"
         )
     return surrogate.representative(solution.scores)[0]
 
@@ -111,8 +133,8 @@ def excess_loss(
 ) -> float:
     """Expected loss of `scores` minus the least expected loss of any scores; 0 or more.
 
-    If the loss is least only in the limit of infinite scores, the limit is subtracted. A reweighted surrogate such as
-    :class:`~boostrank.surrogates.ConsistentLambdaRank` has no excess loss.
+    If the loss is least only in the limit of infinite scores, the limit is subtracted. A reweighted
+    surrogate such as :class:`~boostrank.surrogates.ConsistentLambdaRank` has no excess loss.
 
     Parameters
     ----------
@@ -124,8 +146,8 @@ def excess_loss(
     Raises
     ------
     ValueError
-        If `scores` are not one finite number for each document, if the surrogate is `reweighted`, or if an argument is
-        invalid.
+        If `scores` are not one finite number for each document, if the surrogate is `reweighted`,
+        or if an argument is invalid.
 
     Examples
     --------
@@ -142,32 +164,40 @@ def excess_losses(surrogate: Surrogate, targets: Distributions, scores: Floats) 
     """:func:`excess_loss` for many distributions, shape (n_distributions,)."""
     if surrogate.reweighted:
         raise ValueError(
-            f"{surrogate!r} has no excess loss: its weights depend on the scores, so that it has one loss for each "
-            "choice of weights, and no single loss that different scores can be compared by. Use ndcg_regret of the "
-            "distribution to compare scores"
+            f"{surrogate!r} has no excess loss: its weights depend on the scores, so that it has "
+            f"one loss for each "
+            "choice of weights, and no single loss that different scores can be compared by. Use "
+            "ndcg_regret of the distribution to compare scores"
         )
     loss, best = ExpectedLoss(surrogate, targets), closed_form(surrogate, targets.mean())
     if best is None:
         return np.maximum(loss(scores) - minimize_numerically(surrogate, targets).losses, 0.0)
     length = MAX_LENGTH if surrogate.least_at_infinite_length else 1.0
-    return np.maximum(loss(scores) - loss(np.clip(best * length, -MAX_SCORE * length, MAX_SCORE * length)), 0.0)
+    return np.maximum(
+        loss(scores) - loss(np.clip(best * length, -MAX_SCORE * length, MAX_SCORE * length)), 0.0
+    )
 
 
 def check_within_bounds(surrogate: Surrogate, targets: Distributions, normalize: Normalize) -> None:
-    """Raise ValueError if a target of the distributions is outside of the surrogate's `target_bounds`."""
+    """Raise ValueError if a target of the distributions is outside of the surrogate's
+    `target_bounds`.
+    """
     if not targets.within_bounds(surrogate).all():
         low, high = surrogate.target_bounds
         raise ValueError(
-            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} those of the labels "
-            f"reach from {targets.values.min():g} to {targets.values.max():g}"
+            f"{surrogate!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} "
+            f"those of the labels reach from {targets.values.min():g} to {targets.values.max():g}"
         )
 
 
-def minimize_numerically(surrogate: Surrogate, targets: Distributions, thorough: bool = True) -> Solution:
+def minimize_numerically(
+    surrogate: Surrogate, targets: Distributions, thorough: bool = True
+) -> Solution:
     """Minimizers found from the surrogate's loss and gradient alone.
 
-    If there are several minimizers, any of them is returned, see :meth:`Surrogate.representative`. Without `thorough`,
-    the search is faster and less precise. This is used to select some of thousands of distributions.
+    If there are several minimizers, any of them is returned, see :meth:`Surrogate.representative`.
+    Without `thorough`, the search is faster and less precise. This is used to select some of
+    thousands of distributions.
     """
     loss = ExpectedLoss(surrogate, targets)
     solution = _minimize(loss.at(np.zeros(targets.shape)), thorough)
@@ -190,12 +220,18 @@ def minimize_numerically(surrogate: Surrogate, targets: Distributions, thorough:
 def _with_own_weights(loss: ExpectedLoss, solution: Solution) -> Solution:
     """The solution with the losses and residuals for the weights that belong to its scores."""
     reweighted = loss.at(solution.scores)
-    return solution._replace(losses=reweighted(solution.scores), residuals=reweighted.residuals(solution.scores))
+    return solution._replace(
+        losses=reweighted(solution.scores), residuals=reweighted.residuals(solution.scores)
+    )
 
 
 def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
-    """Minimizers of a loss whose weights are fixed; the parameter is that of :func:`minimize_numerically`."""
-    tolerance, n_starts = (SEARCH_TOLERANCE, N_STARTS) if thorough else (QUICK_TOLERANCE, N_QUICK_STARTS)
+    """Minimizers of a loss whose weights are fixed; the parameter is that of
+    :func:`minimize_numerically`.
+    """
+    tolerance, n_starts = (
+        (SEARCH_TOLERANCE, N_STARTS) if thorough else (QUICK_TOLERANCE, N_QUICK_STARTS)
+    )
     shape, random = loss.targets.shape, np.random.default_rng(0)
     if loss.surrogate.convex:
         return minimize(loss, np.zeros(shape), tolerance)
@@ -203,7 +239,9 @@ def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
     best, *others = (minimize(loss, start, tolerance) for start in starts)
     for other in others:
         # Solutions that are not solved come last.
-        wins = (other.solved & ~best.solved) | ((other.solved == best.solved) & (other.losses < best.losses))
+        wins = (other.solved & ~best.solved) | (
+            (other.solved == best.solved) & (other.losses < best.losses)
+        )
         for values, better in zip(best, other, strict=True):
             values[wins] = better[wins]
     return best

@@ -1,8 +1,9 @@
-"""Distributions of queries whose documents share scores, as in trees, and the best scorer that there is for them.
+"""Distributions of queries whose documents share scores, as in trees, and the best scorer that
+there is for them.
 
-Consistency with NDCG is a statement about one query, in which each document has a score of its own. Here the scorers
-are a restricted class: all functions of the kind of a document. The page theory/class_regret of the guide says what
-losses reach there.
+Consistency with NDCG is a statement about one query, in which each document has a score of its own.
+Here the scorers are a restricted class: all functions of the kind of a document. The page
+theory/class_regret of the guide says what losses reach there.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ ROUNDING = 1e-12
 class QueryDistribution:
     """A discrete distribution of queries whose documents share scores.
 
-    Each document is of one of a few kinds. Documents of a kind have the same features, so that every scorer gives them
-    the same score, in all queries. Trees are such scorers: the kinds are the cells into which their thresholds divide
-    the documents. The class of scorers is that of all functions of the kind.
+    Each document is of one of a few kinds. Documents of a kind have the same features, so that
+    every scorer gives them the same score, in all queries. Trees are such scorers: the kinds are
+    the cells into which their thresholds divide the documents. The class of scorers is that of all
+    functions of the kind.
 
     Parameters
     ----------
@@ -52,8 +54,9 @@ class QueryDistribution:
 
     Examples
     --------
-    Documents of kind 1 are always better than those of kind 0, and these always better than those of kind 2. So one
-    scorer ranks all queries perfectly, but the minimizer of softmax does not, though softmax is consistent with NDCG:
+    Documents of kind 1 are always better than those of kind 0, and these always better than those
+    of kind 2. So one scorer ranks all queries perfectly, but the minimizer of softmax does not,
+    though softmax is consistent with NDCG:
 
     >>> import boostrank as br
     >>> queries = br.theory.QueryDistribution(
@@ -73,7 +76,12 @@ class QueryDistribution:
     def __post_init__(self) -> None:
         sizes, n_labels = ([len(row) for row in rows] for rows in (self.kinds, self.labels))
         if sizes != n_labels or not all(sizes) or not sizes:
-            refuse("labels", self.labels, "one for each of the documents in kinds", got=f"{n_labels} for {sizes}")
+            refuse(
+                "labels",
+                self.labels,
+                "one for each of the documents in kinds",
+                got=f"{n_labels} for {sizes}",
+            )
         kinds, labels = as_floats(np.concatenate(self.kinds), "kinds"), np.concatenate(self.labels)
         if not np.isin(kinds, np.arange(MAX_KINDS)).all():
             refuse("kinds", self.kinds, f"whole numbers from 0 to {MAX_KINDS - 1}")
@@ -92,8 +100,9 @@ class QueryDistribution:
     ) -> QueryDistribution:
         """Draw queries of two or more documents of different kinds.
 
-        Labels are uniform on 0, ..., `max_label`, and probabilities uniform on the simplex. If `realizable` is True,
-        the labels of each query are sorted by kind, so that one scorer ranks all queries perfectly.
+        Labels are uniform on 0, ..., `max_label`, and probabilities uniform on the simplex. If
+        `realizable` is True, the labels of each query are sorted by kind, so that one scorer ranks
+        all queries perfectly.
 
         Examples
         --------
@@ -106,10 +115,16 @@ class QueryDistribution:
         check_count("n_queries", n_queries)
         check_count("max_label", max_label, 0)
         random = as_generator(random_state)
-        kinds = [random.permutation(n_kinds)[: random.integers(2, n_kinds + 1)].tolist() for _ in range(n_queries)]
+        kinds = [
+            random.permutation(n_kinds)[: random.integers(2, n_kinds + 1)].tolist()
+            for _ in range(n_queries)
+        ]
         labels = [random.integers(0, max_label + 1, size=len(row)).tolist() for row in kinds]
         if realizable:
-            labels = [[sorted(row)[sorted(ids).index(i)] for i in ids] for row, ids in zip(labels, kinds, strict=True)]
+            labels = [
+                [sorted(row)[sorted(ids).index(i)] for i in ids]
+                for row, ids in zip(labels, kinds, strict=True)
+            ]
         return cls(kinds, labels, random.dirichlet(np.ones(n_queries)))
 
     @property
@@ -118,7 +133,8 @@ class QueryDistribution:
         return 1 + int(max(map(max, self.kinds)))
 
     def best_scores(self, dcg: DCG | None = None) -> Floats:
-        """Scores of the kinds with the largest expected NDCG, shape (n_kinds,): whole numbers, equal for ties.
+        """Scores of the kinds with the largest expected NDCG, shape (n_kinds,): whole numbers,
+        equal for ties.
 
         Parameters
         ----------
@@ -137,7 +153,8 @@ class QueryDistribution:
         return float(QueryBatch.of([self]).expected_ndcg(values[None], dcg)[0])
 
     def ndcg_regret(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
-        """The largest expected NDCG of a scorer of the class minus that of the rankings by `scores`; 0 or more.
+        """The largest expected NDCG of a scorer of the class minus that of the rankings by
+        `scores`; 0 or more.
 
         Parameters and errors are those of :meth:`expected_ndcg`.
         """
@@ -151,7 +168,8 @@ class QueryBatch(Distributions):
     Attributes
     ----------
     values : ndarray, shape (n_documents,)
-        Labels or targets of the documents of all queries, one query after another. The queries are the outcomes.
+        Labels or targets of the documents of all queries, one query after another. The queries are
+        the outcomes.
     kinds : ndarray of int64, shape (n_documents,)
     sizes : ndarray of int64, shape (n_outcomes,)
         Number of documents of each query.
@@ -167,11 +185,18 @@ class QueryBatch(Distributions):
         """The batch of these distributions, which must have the same number of kinds."""
         rows = [row for distribution in distributions for row in distribution.kinds]
         labels = [row for distribution in distributions for row in distribution.labels]
-        probabilities = np.concatenate([distribution.probabilities for distribution in distributions])
+        probabilities = np.concatenate(
+            [distribution.probabilities for distribution in distributions]
+        )
         outcomes = Segments.from_sizes([len(distribution.kinds) for distribution in distributions])
-        sizes, n_kinds = np.array([len(row) for row in rows]), max(item.n_kinds for item in distributions)
+        sizes, n_kinds = (
+            np.array([len(row) for row in rows]),
+            max(item.n_kinds for item in distributions),
+        )
         values = np.concatenate(labels).astype(np.float64)
-        return cls(values, probabilities, outcomes, np.concatenate(rows).astype(np.int64), sizes, n_kinds)
+        return cls(
+            values, probabilities, outcomes, np.concatenate(rows).astype(np.int64), sizes, n_kinds
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -184,11 +209,15 @@ class QueryBatch(Distributions):
         return Segments.from_sizes(self.sizes)
 
     def of_documents(self, scores: Floats) -> Floats:
-        """Scores of shape (n_distributions, n_kinds), given to the documents of all queries, in sequence."""
+        """Scores of shape (n_distributions, n_kinds), given to the documents of all queries, in
+        sequence.
+        """
         return np.repeat(scores, self.outcomes.sizes, axis=0).ravel()[self._cells]
 
     def of_scores(self, values: Floats) -> Floats:
-        """Values of the documents of all queries, summed for each kind, shape (n_outcomes, n_kinds)."""
+        """Values of the documents of all queries, summed for each kind, shape (n_outcomes,
+        n_kinds).
+        """
         sums: Any = np.bincount(self._cells, values, len(self.sizes) * self.n_kinds)
         return sums.reshape(-1, self.n_kinds)
 
@@ -202,14 +231,21 @@ class QueryBatch(Distributions):
         rows = self.outcomes.rows_of(selection)
         documents = self.queries.rows_of(rows)
         of_queries = super().take(selection)
-        return replace(of_queries, values=self.values[documents], kinds=self.kinds[documents], sizes=self.sizes[rows])
+        return replace(
+            of_queries,
+            values=self.values[documents],
+            kinds=self.kinds[documents],
+            sizes=self.sizes[rows],
+        )
 
     def targets(self, normalize: Normalize = "dcg", dcg: DCG | None = None) -> Self:
         """The distributions of the targets of the labels."""
         return replace(self, values=make_targets(self.values, self.queries, dcg, normalize))
 
     def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
-        """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions, n_kinds)."""
+        """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions,
+        n_kinds).
+        """
         dcg = DCG() if dcg is None else dcg
         targets = self.targets("dcg", dcg)
         return self.expect(dcg.of_ranking(targets.values, self.of_documents(scores), self.queries))

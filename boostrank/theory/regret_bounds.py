@@ -1,11 +1,14 @@
-"""Bounds of the NDCG regret by the excess loss of a surrogate: Theorems 10 and 11 of Ravikumar et al. (AISTATS 2011).
+"""Bounds of the NDCG regret by the excess loss of a surrogate: Theorems 10 and 11 of Ravikumar et
+al. (AISTATS 2011).
 
-With the excess loss ``e`` of the scores, the constant ``C_F`` of the discounts and that of strong convexity, ``C``,
+With the excess loss ``e`` of the scores, the constant ``C_F`` of the discounts and that of strong
+convexity, ``C``,
 
     regret <= C_F sqrt(e / C),
 
-if there is a vector ``g(s)`` that sorts like ``s`` with ``e >= C ||E[u] - g(s)||^2``. The page theory/regret_bounds of
-the guide has the proof, the constants of the surrogates with reasons, and corrections of the paper.
+if there is a vector ``g(s)`` that sorts like ``s`` with ``e >= C ||E[u] - g(s)||^2``. The page
+theory/regret_bounds of the guide has the proof, the constants of the surrogates with reasons, and
+corrections of the paper.
 """
 
 from __future__ import annotations
@@ -19,7 +22,16 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_count, check_number, refuse
 from boostrank.queries.dcg import DCG
 from boostrank.queries.segments import Segments
-from boostrank.surrogates import Cosine, Logistic, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
+from boostrank.surrogates import (
+    Cosine,
+    Logistic,
+    NormalizedPNorm,
+    PNorm,
+    Poisson,
+    Power,
+    Profiled,
+    Squared,
+)
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.registry import get_surrogate
 from boostrank.theory.distributions import LabelDistribution
@@ -28,17 +40,21 @@ from boostrank.theory.distributions import LabelDistribution
 GAIN_TOLERANCE = 1e-12
 
 
-def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | None = None) -> tuple[float, float]:
-    """The constant of strong convexity of a surrogate with the targets of ``normalize="dcg"``, and its norm.
+def strong_convexity(
+    surrogate: str | Surrogate, n_documents: int, dcg: DCG | None = None
+) -> tuple[float, float]:
+    """The constant of strong convexity of a surrogate with the targets of ``normalize="dcg"``, and
+    its norm.
 
-    The excess loss is at least ``C ||E[u] - g(s)||^2``, with the constant ``C`` and a p-norm. The page
-    theory/regret_bounds of the guide has a table of the constants, with reasons.
+    The excess loss is at least ``C ||E[u] - g(s)||^2``, with the constant ``C`` and a p-norm. The
+    page theory/regret_bounds of the guide has a table of the constants, with reasons.
 
     Parameters
     ----------
     surrogate : str or Surrogate
     n_documents : int
-        Number of documents of the query. For a constant of several queries, it is that of the longest one.
+        Number of documents of the query. For a constant of several queries, it is that of the
+        longest one.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets; the default is ``DCG()``.
 
@@ -54,7 +70,8 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Section 5.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Section 5.
 
     Examples
     --------
@@ -66,7 +83,8 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     surrogate = get_surrogate(surrogate)
     # A profiled surrogate has the constant of its potential.
     base = surrogate.potential if isinstance(surrogate, Profiled) else surrogate
-    # The table of the page theory/regret_bounds of the guide. Subclasses may have another loss, and are not looked up.
+    # The table of the page theory/regret_bounds of the guide. Subclasses may have another loss, and
+    # are not looked up.
     kind: Any = type(base)
     dcg = DCG() if dcg is None else dcg
     if kind is Squared:
@@ -81,19 +99,25 @@ def strong_convexity(surrogate: str | Surrogate, n_documents: int, dcg: DCG | No
     if isinstance(base, PNorm | NormalizedPNorm) and kind in (PNorm, NormalizedPNorm, Cosine):
         q = float(base.exponents(n_documents))
         constant, norm = 1.0 / (2.0 * (q - 1.0)), conjugate(q)
-        return constant if kind is PNorm else constant / max_target_norm(n_documents, dcg, norm), norm
+        return constant if kind is PNorm else constant / max_target_norm(
+            n_documents, dcg, norm
+        ), norm
     raise ValueError(
-        f"no strong convexity constant is known for {surrogate!r}. Constants are known for Squared, Logistic, "
-        "Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent from -1/2 to 0), and for Profiled "
-        "with one of these as potential. With a constant C of your own, it is discount_constant() sqrt(excess / C)"
+        f"no strong convexity constant is known for {surrogate!r}. Constants are known for "
+        f"Squared, Logistic, "
+        "Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent from -1/2 to 0), "
+        "and for Profiled with one of these as potential. With a constant C of your own, it is "
+        "discount_constant() sqrt(excess / C)"
     )
 
 
-def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float = 2.0, sharp: bool = False) -> float:
+def discount_constant(
+    n_documents: int, dcg: DCG | None = None, *, norm: float = 2.0, sharp: bool = False
+) -> float:
     """The constant ``C_F`` of Theorem 10, which depends on the discounts.
 
-    It is ``2 ||d||_*`` with the discounts ``d`` and the dual norm. With `sharp` it is
-    ``||(d_1 - d_m, ..., d_m - d_1)||_*``, the smallest constant for which the proof of the bound holds.
+    It is ``2 ||d||_*`` with the discounts ``d`` and the dual norm. With `sharp` it is ``||(d_1 -
+    d_m, ..., d_m - d_1)||_*``, the smallest constant for which the proof of the bound holds.
 
     Parameters
     ----------
@@ -102,7 +126,8 @@ def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float =
     dcg : DCG, optional
         The default is ``DCG()``. Discounts beyond its cutoff are 0.
     norm : float, default 2
-        The ``p`` of the norm in which the surrogate is strongly convex. The dual norm has the exponent ``p / (p - 1)``.
+        The ``p`` of the norm in which the surrogate is strongly convex. The dual norm has the
+        exponent ``p / (p - 1)``.
     sharp : bool, default False
 
     Raises
@@ -112,7 +137,8 @@ def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float =
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Theorem 10.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Theorem 10.
 
     Examples
     --------
@@ -132,12 +158,18 @@ def discount_constant(n_documents: int, dcg: DCG | None = None, *, norm: float =
 
 
 def regret_bound(
-    surrogate: str | Surrogate, excess: ArrayLike, n_documents: int, dcg: DCG | None = None, *, sharp: bool = False
+    surrogate: str | Surrogate,
+    excess: ArrayLike,
+    n_documents: int,
+    dcg: DCG | None = None,
+    *,
+    sharp: bool = False,
 ) -> Any:
     """Theorem 10: an upper bound of the NDCG regret of scores, from their excess loss.
 
     The bound is ``C_F sqrt(excess / C)`` with ``C_F`` of :func:`discount_constant` and ``C`` of
-    :func:`strong_convexity`. The page theory/regret_bounds of the guide has a proof, and corrections of the paper.
+    :func:`strong_convexity`. The page theory/regret_bounds of the guide has a proof, and
+    corrections of the paper.
 
     Parameters
     ----------
@@ -160,11 +192,13 @@ def regret_bound(
     Raises
     ------
     ValueError
-        If no constant is known for the surrogate, if an excess loss is negative or NaN, or if an argument is invalid.
+        If no constant is known for the surrogate, if an excess loss is negative or NaN, or if an
+        argument is invalid.
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Theorem 10.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Theorem 10.
 
     Examples
     --------
@@ -188,15 +222,16 @@ def regret_bound(
 def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> float:
     """The smallest positive regret of a ranking of a query: equation 5, corrected for ties.
 
-    Let ``v_1 >= v_2 >= ... >= v_m`` be the sorted expected normalized gains. If these and the discounts ``d`` strictly
-    decrease, the margin is that of equation 5, ``min_l (v_l - v_{l+1}) (d_l - d_{l+1})``: exchanges of documents at
-    neighbouring ranks transform every ranking into an optimal one, and the last exchange increases the expected NDCG by
-    at least the margin.
+    Let ``v_1 >= v_2 >= ... >= v_m`` be the sorted expected normalized gains. If these and the
+    discounts ``d`` strictly decrease, the margin is that of equation 5, ``min_l (v_l - v_{l+1})
+    (d_l - d_{l+1})``: exchanges of documents at neighbouring ranks transform every ranking into an
+    optimal one, and the last exchange increases the expected NDCG by at least the margin.
 
-    If two expected gains or two discounts are equal, equation 5 gives 0. (Discounts beyond a cutoff are all 0.) The
-    margin is then the minimum over the exchanges that change the expected NDCG: the smallest product of the difference
-    of two successive discounts that differ, and of a positive difference of the expected gains of two documents, one
-    from each of the two runs of ranks with these discounts.
+    If two expected gains or two discounts are equal, equation 5 gives 0. (Discounts beyond a cutoff
+    are all 0.) The margin is then the minimum over the exchanges that change the expected NDCG: the
+    smallest product of the difference of two successive discounts that differ, and of a positive
+    difference of the expected gains of two documents, one from each of the two runs of ranks with
+    these discounts.
 
     The regret of tied scores is a mean over several rankings. It can be smaller than the margin.
 
@@ -213,7 +248,8 @@ def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> floa
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, equation 5.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    equation 5.
 
     Examples
     --------
@@ -243,7 +279,8 @@ def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = 
     Parameters
     ----------
     margins : array-like, shape (n_queries,)
-        Margins by :func:`ndcg_margin`, positive. A query with an infinite margin adds 0, or 1 if `alpha` is 0.
+        Margins by :func:`ndcg_margin`, positive. A query with an infinite margin adds 0, or 1 if
+        `alpha` is 0.
     alpha : float
         0 or more.
     weights : array-like, shape (n_queries,), optional
@@ -256,7 +293,8 @@ def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = 
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, equation 6.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    equation 6.
 
     Examples
     --------
@@ -268,15 +306,21 @@ def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = 
     if not (values > 0).all():
         refuse("margins", margins, "positive numbers, one per query")
     check_number("alpha", alpha, smallest=0)
-    return float(np.average(values**-alpha, weights=None if weights is None else np.asarray(weights, dtype=np.float64)))
+    return float(
+        np.average(
+            values**-alpha,
+            weights=None if weights is None else np.asarray(weights, dtype=np.float64),
+        )
+    )
 
 
 def low_noise_bound(bound: float, moment: float, alpha: float) -> float:
-    """Theorem 11: an upper bound of the mean NDCG regret, which is smaller if few queries have small margins.
+    """Theorem 11: an upper bound of the mean NDCG regret, which is smaller if few queries have
+    small margins.
 
-    With the `bound` of Theorem 10, it is ``bound^(2 (alpha + 1) / (alpha + 2)) C_gamma^(1 / (alpha + 2))``. For
-    ``alpha = 0`` it is `bound` itself. For large `alpha`, the exponent of the excess loss tends to 1. The page
-    theory/regret_bounds of the guide has the proof.
+    With the `bound` of Theorem 10, it is ``bound^(2 (alpha + 1) / (alpha + 2)) C_gamma^(1 / (alpha
+    + 2))``. For ``alpha = 0`` it is `bound` itself. For large `alpha`, the exponent of the excess
+    loss tends to 1. The page theory/regret_bounds of the guide has the proof.
 
     Parameters
     ----------
@@ -294,7 +338,8 @@ def low_noise_bound(bound: float, moment: float, alpha: float) -> float:
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Theorem 11.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Theorem 11.
 
     Examples
     --------
@@ -310,10 +355,11 @@ def low_noise_bound(bound: float, moment: float, alpha: float) -> float:
 
 
 def max_target_norm(n_documents: int, dcg: DCG, norm: float) -> float:
-    """The largest p-norm of the normalized gains of any labels: ``max_j j^(1/p) / (d_1 + ... + d_j)``.
+    """The largest p-norm of the normalized gains of any labels: ``max_j j^(1/p) / (d_1 + ... +
+    d_j)``.
 
-    The norm is a convex function of sorted gains, and the ideal DCG is a linear one. Therefore their ratio is largest
-    for labels with only two different gains, one of which is 0.
+    The norm is a convex function of sorted gains, and the ideal DCG is a linear one. Therefore
+    their ratio is largest for labels with only two different gains, one of which is 0.
 
     Examples
     --------

@@ -27,8 +27,9 @@ class ConsistencyReport:
     dcg : DCG
         Gain, discount and cutoff of the targets and of NDCG.
     counts : dict of str to int
-        Numbers of the distributions that were tried, by their origin: "random", "of the paper" and "similar to the
-        worst". Their sum is `n_distributions`, `n_unsolved` and `n_outside` together.
+        Numbers of the distributions that were tried, by their origin: "random", "of the paper" and
+        "similar to the worst". Their sum is `n_distributions`, `n_unsolved` and `n_outside`
+        together.
     n_distributions : int
         Number of distributions that were examined: for which the minimum was found.
     n_unsolved : int
@@ -38,7 +39,8 @@ class ConsistencyReport:
     minimizer : ndarray, shape (n_documents,), or None
         For the counterexample, the scores of least expected loss.
     regret : float
-        For the counterexample, the largest expected NDCG minus that of the minimizer; 0 without a counterexample.
+        For the counterexample, the largest expected NDCG minus that of the minimizer; 0 without a
+        counterexample.
 
     Examples
     --------
@@ -62,14 +64,20 @@ class ConsistencyReport:
 
     @property
     def consistent(self) -> bool | None:
-        """Whether no counterexample was found; None if none was found, and more than a tenth were left out."""
-        if self.counterexample is None and self.n_unsolved + self.n_outside > MAX_LEFT_OUT * sum(self.counts.values()):
+        """Whether no counterexample was found; None if none was found, and more than a tenth were
+        left out.
+        """
+        if self.counterexample is None and self.n_unsolved + self.n_outside > MAX_LEFT_OUT * sum(
+            self.counts.values()
+        ):
             return None
         return self.counterexample is None
 
     @property
     def n_outside(self) -> int:
-        """Number of distributions that were left out because their targets are not within the loss's bounds."""
+        """Number of distributions that were left out because their targets are not within the
+        loss's bounds.
+        """
         return sum(self.counts.values()) - self.n_distributions - self.n_unsolved
 
     @property
@@ -98,19 +106,29 @@ class ConsistencyReport:
                 f"{next(names, repr(self.surrogate))} with targets {self.normalize!r}",
                 *result,
                 f"distributions searched: {counts}",
-                *(f"{n} of these left out, because {reason}" for reason, n in left_out.items() if n),
-                f"the loss {'declares' if self.declared else 'does not declare'} that it is consistent",
+                *(
+                    f"{n} of these left out, because {reason}"
+                    for reason, n in left_out.items()
+                    if n
+                ),
+                f"the loss {'declares' if self.declared else 'does not declare'} that it is "
+                f"consistent",
             ]
         )
 
     def _comparison(self, distribution: LabelDistribution, minimizer: Floats) -> list[str]:
-        """The counterexample, the minimizer and the optimal scores, a line for each outcome and for each of these."""
+        """The counterexample, the minimizer and the optimal scores, a line for each outcome and for
+        each of these.
+        """
         bayes = distribution.bayes_scores(self.dcg)
         best = distribution.expected_ndcg(bayes, self.dcg)
         outcomes = zip(distribution.labels, distribution.probabilities, strict=True)
         return [
             f"on a query of {distribution.n_documents} documents that has the labels",
-            *(f"  {' '.join(f'{y:g}' for y in labels)}   with probability {p:.6g}" for labels, p in outcomes),
+            *(
+                f"  {' '.join(f'{y:g}' for y in labels)}   with probability {p:.6g}"
+                for labels, p in outcomes
+            ),
             f"minimizer       {_row(minimizer)}",
             f"optimal E[G/Z]  {_row(bayes)}",
             f"expected NDCG {best - self.regret:.4f} instead of {best:.4f}",

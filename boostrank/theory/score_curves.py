@@ -1,11 +1,13 @@
 """Score curves: the probabilities of the labels of a document, given its normalized score.
 
-Wang et al. (COLT 2013) normalize scores by their distribution function. A normalized score ``s`` is in [0, 1], its
-distribution is uniform, documents with ``s = 1`` rank first, and those with ``s = 0`` rank last. A :class:`ScoreCurve`
-consists of the probabilities ``P(Y = label | s)``. Limits of NDCG depend on a ranker only through its score curve.
+Wang et al. (COLT 2013) normalize scores by their distribution function. A normalized score ``s`` is
+in [0, 1], its distribution is uniform, documents with ``s = 1`` rank first, and those with ``s =
+0`` rank last. A :class:`ScoreCurve` consists of the probabilities ``P(Y = label | s)``. Limits of
+NDCG depend on a ranker only through its score curve.
 
-Normalized scores are uniform (Lemma 3) only if scores have no ties. Here, tied documents cover an interval of [0, 1],
-on which the probabilities are means over these documents. This corresponds to NDCG with averaged ties.
+Normalized scores are uniform (Lemma 3) only if scores have no ties. Here, tied documents cover an
+interval of [0, 1], on which the probabilities are means over these documents. This corresponds to
+NDCG with averaged ties.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from boostrank.queries.queries import Queries, require_qid
 
 # Error at which numerical integration stops, and the largest error of a result.
 QUADRATURE_TOLERANCE, MAX_QUADRATURE_ERROR = 1e-11, 1e-6
-# Largest difference of probabilities and their sums from the range [0, 1] and from 1, which is due to rounding.
+# Largest difference of probabilities and their sums from the range [0, 1] and from 1, which is due
+# to rounding.
 PROBABILITY_TOLERANCE = 1e-9
 
 
@@ -44,8 +47,8 @@ class ScoreCurve:
         Function of an array of scores ``s`` in [0, 1], shape (m,), that returns the probabilities
         ``P(Y = label | s)``, shape (m, n_labels).
     breaks : array-like, default ()
-        Points in (0, 1) at which the probabilities or their derivatives are not continuous. Numerical integration
-        needs them.
+        Points in (0, 1) at which the probabilities or their derivatives are not continuous.
+        Numerical integration needs them.
 
     Raises
     ------
@@ -80,7 +83,9 @@ class ScoreCurve:
 
     @classmethod
     def binary(cls, curve: Callable[[Floats], Floats], breaks: ArrayLike = ()) -> ScoreCurve:
-        """Make the curve of labels 0 and 1 with ``P(Y = 1 | s) = curve(s)``, where `curve` is a vectorized function."""
+        """Make the curve of labels 0 and 1 with ``P(Y = 1 | s) = curve(s)``, where `curve` is a
+        vectorized function.
+        """
 
         def probabilities(s: Floats) -> Floats:
             relevant = np.broadcast_to(np.asarray(curve(s), dtype=np.float64), s.shape)
@@ -90,7 +95,8 @@ class ScoreCurve:
 
     @classmethod
     def steps(cls, labels: ArrayLike, table: ArrayLike) -> ScoreCurve:
-        """Make the curve of probabilities that are constant on intervals of equal length; random scores have one.
+        """Make the curve of probabilities that are constant on intervals of equal length; random
+        scores have one.
 
         Parameters
         ----------
@@ -118,7 +124,9 @@ class ScoreCurve:
         points = np.atleast_1d(np.asarray(s, dtype=np.float64))
         if points.ndim != 1 or not ((points >= 0) & (points <= 1)).all():
             refuse("s", s, "one-dimensional, in [0, 1]")
-        values = np.asarray(self.probabilities(points), dtype=np.float64).reshape(len(points), len(self.labels))
+        values = np.asarray(self.probabilities(points), dtype=np.float64).reshape(
+            len(points), len(self.labels)
+        )
         are_positive = values.min(axis=1) >= -PROBABILITY_TOLERANCE
         bad = ~(are_positive & (abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE))
         rule = "probabilities must be in [0, 1] and sum to 1"
@@ -135,11 +143,14 @@ class ScoreCurve:
 
     @cached_property
     def shares(self) -> Floats:
-        """Share ``P(Y = label)`` of each label, shape (n_labels,): the integral of the probabilities over [0, 1]."""
+        """Share ``P(Y = label)`` of each label, shape (n_labels,): the integral of the
+        probabilities over [0, 1].
+        """
         return integrate(lambda s: self.at(s)[0], 0.0, 1.0, self.breaks)
 
     def ideal_steps(self, gain: Gain = "exp2") -> tuple[Floats, Floats]:
-        """The curve of ideal scores: decreasing gains, and the share of documents that have at least each gain.
+        """The curve of ideal scores: decreasing gains, and the share of documents that have at
+        least each gain.
 
         Labels with the share 0 are left out.
 
@@ -155,7 +166,10 @@ class ScoreCurve:
         """
         gains, present = self.gains(gain), self.shares > MAX_QUADRATURE_ERROR
         if not gains[present].any():
-            raise ValueError("NDCG is not defined: the curve has no label with a positive gain and a positive share")
+            raise ValueError(
+                "NDCG is not defined: the curve has no label with a positive gain and a positive "
+                "share"
+            )
         levels, reached = gains[present][::-1], np.cumsum(self.shares[present][::-1])
         return levels, reached / reached[-1]
 
@@ -165,14 +179,16 @@ def estimate_curve(
 ) -> ScoreCurve:
     """Estimate the score curve of a ranker from documents with labels and scores.
 
-    Scores can be compared only within a query. Therefore the normalized score of a document in a query of ``n``
-    documents is ``1 - (rank - 1/2) / n``, where tied documents have their mean rank. The documents of all queries are
-    sorted by normalized score and divided into `n_bins` bins of equal size. The estimated curve is constant on each
-    bin: it consists of the means of the bins, changed by isotonic regression such that ``P(Y >= label)`` does not
-    decrease with the score. The shares of its labels are those of `y`.
+    Scores can be compared only within a query. Therefore the normalized score of a document in a
+    query of ``n`` documents is ``1 - (rank - 1/2) / n``, where tied documents have their mean rank.
+    The documents of all queries are sorted by normalized score and divided into `n_bins` bins of
+    equal size. The estimated curve is constant on each bin: it consists of the means of the bins,
+    changed by isotonic regression such that ``P(Y >= label)`` does not decrease with the score. The
+    shares of its labels are those of `y`.
 
-    All queries are treated as one population. In short lists, the rank of a document determines its normalized score
-    only up to about ``1 / (2 sqrt(n))``, so that the estimated curve is smoother than the true one.
+    All queries are treated as one population. In short lists, the rank of a document determines its
+    normalized score only up to about ``1 / (2 sqrt(n))``, so that the estimated curve is smoother
+    than the true one.
 
     Parameters
     ----------
@@ -181,8 +197,8 @@ def estimate_curve(
     qid : array-like, shape (n_documents,)
         Query id of each row.
     n_bins : int, optional
-        By default about ``2 n_documents^(1/3)``, from 5 to 200. Limits that depend on ``s = 1`` alone use the highest
-        bin only.
+        By default about ``2 n_documents^(1/3)``, from 5 to 200. Limits that depend on ``s = 1``
+        alone use the highest bin only.
 
     Returns
     -------
@@ -221,27 +237,39 @@ def estimate_curve(
 
 
 def normalized_scores(scores: ArrayLike, qid: ArrayLike) -> Floats:
-    """``1 - (rank - 1/2) / n`` of each row among the n documents of its query, with the mean rank of tied rows."""
+    """``1 - (rank - 1/2) / n`` of each row among the n documents of its query, with the mean rank
+    of tied rows.
+    """
     values = check_scores(scores)
     queries = Queries.from_qid(qid)
     check_lengths(scores=len(values), qid=queries.n_documents)
-    by_query = pd.Series(queries.group(values)).groupby(queries.repeat(np.arange(queries.n_queries)))
+    by_query = pd.Series(queries.group(values)).groupby(
+        queries.repeat(np.arange(queries.n_queries))
+    )
     ranks = by_query.rank(ascending=False).to_numpy()
     return queries.ungroup(1.0 - (ranks - 0.5) / queries.repeat(queries.sizes))
 
 
 def _bin_means(values: NDArray[np.bool_], normalized: Floats, n_bins: int) -> Floats:
-    """Means of `values`, shape (n, m), in bins of equal size by normalized score; shape (n_bins, m)."""
+    """Means of `values`, shape (n, m), in bins of equal size by normalized score; shape (n_bins,
+    m).
+    """
     tied = pd.DataFrame(values).groupby(normalized)
-    ends, sums = np.append(0.0, tied.size().cumsum() / len(values)), tied.sum().cumsum() / len(values)
+    ends, sums = (
+        np.append(0.0, tied.size().cumsum() / len(values)),
+        tied.sum().cumsum() / len(values),
+    )
     parts = np.linspace(0.0, 1.0, n_bins + 1)
     # If a bin ends among tied documents, its part of them has the mean value of all of them.
     totals = [np.interp(parts, ends, np.append(0.0, sums[column])) for column in sums]
     return np.diff(totals, axis=1).T * n_bins
 
 
-def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks: ArrayLike = ()) -> Any:
-    """Integral of a function of an array with one element, by adaptive quadrature of the intervals between `breaks`.
+def integrate(
+    function: Callable[[Floats], Any], low: float, high: float, breaks: ArrayLike = ()
+) -> Any:
+    """Integral of a function of an array with one element, by adaptive quadrature of the intervals
+    between `breaks`.
 
     Raises
     ------
@@ -254,8 +282,13 @@ def integrate(function: Callable[[Floats], Any], low: float, high: float, breaks
     def at_point(x: float) -> Any:
         return function(np.array([x]))
 
-    limits: dict[str, Any] = {"limit": 2_000 + len(points)} | dict.fromkeys(("epsabs", "epsrel"), QUADRATURE_TOLERANCE)
+    limits: dict[str, Any] = {"limit": 2_000 + len(points)} | dict.fromkeys(
+        ("epsabs", "epsrel"), QUADRATURE_TOLERANCE
+    )
     value, error = quad_vec(at_point, low, high, norm="max", points=points, **limits)
     if not error <= MAX_QUADRATURE_ERROR * max(1.0, float(np.max(np.abs(value)))):
-        raise ValueError(f"an integral of the curve has the error {error:.1e}: pass its discontinuities as breaks")
+        raise ValueError(
+            f"an integral of the curve has the error {error:.1e}: pass its discontinuities as "
+            f"breaks"
+        )
     return value

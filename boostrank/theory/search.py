@@ -1,9 +1,10 @@
 """The search for a label distribution on which the minimizer of a loss does not rank optimally.
 
-One such distribution proves that a surrogate is not NDCG consistent (Ravikumar, Tewari and Yang, AISTATS 2011, Lemma 3
-and Theorem 6). A search that finds none proves nothing. It uses only the loss and its gradient, and the traits
-`convex`, `shift_invariant`, `target_bounds` and `reweighted`; neither closed forms of minimizers nor what a surrogate
-declares about its consistency. Probabilities of drawn distributions are whole hundredths, so that a report can print a
+One such distribution proves that a surrogate is not NDCG consistent (Ravikumar, Tewari and Yang,
+AISTATS 2011, Lemma 3 and Theorem 6). A search that finds none proves nothing. It uses only the loss
+and its gradient, and the traits `convex`, `shift_invariant`, `target_bounds` and `reweighted`;
+neither closed forms of minimizers nor what a surrogate declares about its consistency.
+Probabilities of drawn distributions are whole hundredths, so that a report can print a
 counterexample exactly.
 """
 
@@ -32,7 +33,8 @@ TIE_TOLERANCE = 1e-7
 MIN_REGRET = 100 * SOLVED_TOLERANCE
 # Number of times that the search examines distributions similar to those with the largest regret.
 N_CLIMBS = 5
-# Number of distributions, those with the largest regret, that are tried as counterexample until one is confirmed.
+# Number of distributions, those with the largest regret, that are tried as counterexample until one
+# is confirmed.
 MAX_CONFIRMATIONS = 10
 # Number of similar distributions, relative to the number of distributions drawn.
 NEIGHBOURS_SHARE = 0.06
@@ -40,14 +42,16 @@ NEIGHBOURS_SHARE = 0.06
 MAX_LABEL = 5
 # Numbers of documents of drawn distributions.
 SIZES = (2, 3, 4, 5)
-# Differences, in hundredths, from the probability at which the expected normalized gains of two documents are equal.
+# Differences, in hundredths, from the probability at which the expected normalized gains of two
+# documents are equal.
 NEAR_TIES = (1, 3, 6, 10)
 
 
 class _Examined(NamedTuple):
     """Distributions, the scores that minimize their expected loss, and the regrets of these scores.
 
-    A regret is 0 if it is not certain. `n_solved` is the number of distributions for which a minimum was found.
+    A regret is 0 if it is not certain. `n_solved` is the number of distributions for which a
+    minimum was found.
     """
 
     batch: DistributionBatch
@@ -69,7 +73,9 @@ class _Search:
         return batch.targets(self.normalize, self.dcg)
 
     def examine(self, batch: DistributionBatch, thorough: bool = False) -> _Examined:
-        """Minimize the expected loss for each distribution whose targets are within bounds, and compute the regret."""
+        """Minimize the expected loss for each distribution whose targets are within bounds, and
+        compute the regret.
+        """
         inside = self.targets(batch).within_bounds(self.surrogate)
         if not inside.any():
             return _Examined(batch, np.zeros((0, batch.shape[1])), np.zeros(0), 0)
@@ -83,12 +89,18 @@ class _Search:
     def is_counterexample(self, distribution: LabelDistribution, scores: Floats) -> bool:
         """Whether no scores that rank optimally have an expected loss as small as that of `scores`.
 
-        The loss is minimized once more, from scores that rank the documents optimally and without ties.
+        The loss is minimized once more, from scores that rank the documents optimally and without
+        ties.
         """
         batch = DistributionBatch.of([distribution])
         loss = ExpectedLoss(self.surrogate, self.targets(batch)).at(scores[None])
-        ranking, optimal = np.argsort(-batch.bayes_scores(self.dcg)[0], kind="stable"), np.empty_like(scores)
-        optimal[ranking] = np.sort(scores)[::-1] + np.arange(len(scores))[::-1] * max(1.0, float(np.ptp(scores)))
+        ranking, optimal = (
+            np.argsort(-batch.bayes_scores(self.dcg)[0], kind="stable"),
+            np.empty_like(scores),
+        )
+        optimal[ranking] = np.sort(scores)[::-1] + np.arange(len(scores))[::-1] * max(
+            1.0, float(np.ptp(scores))
+        )
         other = minimize(loss, optimal[None])
         is_optimal = batch.ndcg_regret(tied(other.scores), self.dcg)[0] <= MIN_REGRET
         return bool(other.losses[0] > loss(scores[None])[0] or not is_optimal)
@@ -102,36 +114,40 @@ def check_consistency(
     n_distributions: int = 1600,
     random_state: Any = 0,
 ) -> ConsistencyReport:
-    """Search for a label distribution on which minimizing the expected loss does not maximize the expected NDCG.
+    """Search for a label distribution on which minimizing the expected loss does not maximize the
+    expected NDCG.
 
-    The search examines the counterexamples of the paper, and random distributions over 2 to 5 documents of four kinds:
-    with labels of many grades, with labels 0 and 1, with rare large labels, and with two outcomes that prefer different
-    documents and whose expected normalized gains are nearly equal. For each distribution, it minimizes the expected
-    loss numerically, and computes the regret of the minimizer. Then it examines distributions that are similar to those
-    with the largest regret. A counterexample is reported only if the loss is larger where it is minimized once more,
-    from scores that rank optimally, or if the scores found there do not rank optimally either.
+    The search examines the counterexamples of the paper, and random distributions over 2 to 5
+    documents of four kinds: with labels of many grades, with labels 0 and 1, with rare large
+    labels, and with two outcomes that prefer different documents and whose expected normalized
+    gains are nearly equal. For each distribution, it minimizes the expected loss numerically, and
+    computes the regret of the minimizer. Then it examines distributions that are similar to those
+    with the largest regret. A counterexample is reported only if the loss is larger where it is
+    minimized once more, from scores that rank optimally, or if the scores found there do not rank
+    optimally either.
 
     Parameters
     ----------
     surrogate : str or Surrogate
-        A name or an instance, for example of your own class. It needs a loss and its gradient; if it is convex and not
-        differentiable, a subgradient.
+        A name or an instance, for example of your own class. It needs a loss and its gradient; if
+        it is convex and not differentiable, a subgradient.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         Kind of targets; see :func:`boostrank.make_targets`.
     dcg : DCG, optional
         Gain, discount and cutoff of the targets and of NDCG; the default is ``DCG()``.
     n_distributions : int, default 1600
-        Number of random distributions to draw. Those of the paper, and those that are similar to the ones with the
-        largest regret, are examined besides; the report has the number of each.
+        Number of random distributions to draw. Those of the paper, and those that are similar to
+        the ones with the largest regret, are examined besides; the report has the number of each.
     random_state : int, Generator or None, default 0
 
     Returns
     -------
     ConsistencyReport
-        Distributions are left out if their targets are not within the surrogate's `target_bounds`, or if no minimum of
-        the expected loss is found. The loss may be unbounded below, or not differentiable, or its gradient may be
-        wrong; :func:`boostrank.surrogates.check` says which. If more than a tenth are left out, finding no
-        counterexample says nothing: then ``consistent`` is None.
+        Distributions are left out if their targets are not within the surrogate's `target_bounds`,
+        or if no minimum of the expected loss is found. The loss may be unbounded below, or not
+        differentiable, or its gradient may be wrong; :func:`boostrank.surrogates.check` says which.
+        If more than a tenth are left out, finding no counterexample says nothing: then
+        ``consistent`` is None.
 
     Raises
     ------
@@ -140,8 +156,8 @@ def check_consistency(
 
     References
     ----------
-    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011, Theorem 6 and
-    Proposition 7.
+    Ravikumar, Tewari and Yang, "On NDCG consistency of listwise ranking methods", AISTATS 2011,
+    Theorem 6 and Proposition 7.
 
     Examples
     --------
@@ -155,7 +171,9 @@ def check_consistency(
     check_count("n_distributions", n_distributions)
     search = _Search(get_surrogate(surrogate), normalize, DCG() if dcg is None else dcg)
     random, top = as_generator(random_state), max_label(search.dcg)
-    of_paper = [distribution for distribution in PAPER_DISTRIBUTIONS if distribution.labels.max() <= top]
+    of_paper = [
+        distribution for distribution in PAPER_DISTRIBUTIONS if distribution.labels.max() <= top
+    ]
     batches = [DistributionBatch.of(of_paper)] if of_paper else []
     batches += _candidates(int(n_distributions), search.dcg, top, random)
     examined = [search.examine(batch) for batch in batches]
@@ -164,12 +182,18 @@ def check_consistency(
         for worst in _worst_by_size(examined):
             examined.append(search.examine(_neighbours(worst, n_neighbours, top, random)))
     n_similar = n_neighbours * (len(examined) - len(batches))
-    counts = {"random": int(n_distributions), "of the paper": len(of_paper), "similar to the worst": n_similar}
+    counts = {
+        "random": int(n_distributions),
+        "of the paper": len(of_paper),
+        "similar to the worst": n_similar,
+    }
     return _report(search, examined, counts)
 
 
 def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
-    """For each number of documents, the distribution with the largest regret, if that is positive."""
+    """For each number of documents, the distribution with the largest regret, if that is
+    positive.
+    """
     worst: dict[int, tuple[float, LabelDistribution]] = {}
     for batch, _, regrets, *_ in examined:
         regret = regrets.max(initial=0.0)
@@ -178,31 +202,50 @@ def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
     return [distribution for _, distribution in worst.values()]
 
 
-def _report(search: _Search, examined: list[_Examined], counts: dict[str, int]) -> ConsistencyReport:
+def _report(
+    search: _Search, examined: list[_Examined], counts: dict[str, int]
+) -> ConsistencyReport:
     """The report of the counterexample with the largest regret that is confirmed, or of none."""
-    n_solved, n_examined = sum(batch.n_solved for batch in examined), sum(len(batch.scores) for batch in examined)
+    n_solved, n_examined = (
+        sum(batch.n_solved for batch in examined),
+        sum(len(batch.scores) for batch in examined),
+    )
     settings = search.surrogate, search.normalize, search.dcg, counts
-    candidates = [(regret, batch, i) for batch, _, regrets, _ in examined for i, regret in enumerate(regrets) if regret]
+    candidates = [
+        (regret, batch, i)
+        for batch, _, regrets, _ in examined
+        for i, regret in enumerate(regrets)
+        if regret
+    ]
     for _, batch, i in sorted(candidates, key=lambda candidate: -candidate[0])[:MAX_CONFIRMATIONS]:
         single = DistributionBatch.of([batch[i]])
         ((scores,), (regret,)) = search.examine(single, thorough=True)[1:3]
         if regret > 0 and search.is_counterexample(single[0], scores):
             minimizer = search.surrogate.representative(scores[None])[0]
-            return ConsistencyReport(*settings, n_solved, n_examined - n_solved, single[0], minimizer, float(regret))
-    # No regret was confirmed: the scores are not minimizers, so that their distributions count as unsolved.
+            return ConsistencyReport(
+                *settings, n_solved, n_examined - n_solved, single[0], minimizer, float(regret)
+            )
+    # No regret was confirmed: the scores are not minimizers, so that their distributions count as
+    # unsolved.
     n_solved -= len(candidates)
     return ConsistencyReport(*settings, n_solved, n_examined - n_solved)
 
 
 def tied(scores: Floats) -> Floats:
-    """The scores, of which those become equal that differ by at most `TIE_TOLERANCE` times the range of the scores.
+    """The scores, of which those become equal that differ by at most `TIE_TOLERANCE` times the
+    range of the scores.
 
     `scores` has shape (n_distributions, n_documents).
     """
     permutation = np.argsort(scores, axis=1)
     increasing = np.take_along_axis(scores, permutation, axis=1)
-    apart = np.diff(increasing, axis=1) > TIE_TOLERANCE * np.maximum(np.ptp(scores, axis=1), 0.01)[:, None]
-    runs = np.concatenate([np.zeros((len(scores), 1), dtype=np.int64), apart.cumsum(axis=1)], axis=1)
+    apart = (
+        np.diff(increasing, axis=1)
+        > TIE_TOLERANCE * np.maximum(np.ptp(scores, axis=1), 0.01)[:, None]
+    )
+    runs = np.concatenate(
+        [np.zeros((len(scores), 1), dtype=np.int64), apart.cumsum(axis=1)], axis=1
+    )
     first = np.argmax(runs[:, :, None] == runs[:, None, :], axis=2)
     result = np.empty_like(scores)
     np.put_along_axis(result, permutation, np.take_along_axis(increasing, first, axis=1), axis=1)
@@ -215,32 +258,40 @@ def max_label(dcg: DCG) -> int:
     return min(MAX_LABEL, len(np.asarray(dcg.gain)) - 1) if tabled else MAX_LABEL
 
 
-def _candidates(n_distributions: int, dcg: DCG, top: int, random: np.random.Generator) -> Iterator[DistributionBatch]:
-    """Draw `n_distributions` distributions of labels up to `top`, in one batch for each number of documents.
+def _candidates(
+    n_distributions: int, dcg: DCG, top: int, random: np.random.Generator
+) -> Iterator[DistributionBatch]:
+    """Draw `n_distributions` distributions of labels up to `top`, in one batch for each number of
+    documents.
 
-    The numbers of documents have equal shares, and so have the four kinds. What is left over goes to the first of them,
-    and a number of documents without a share has no batch.
+    The numbers of documents have equal shares, and so have the four kinds. What is left over goes
+    to the first of them, and a number of documents without a share has no batch.
     """
     n_cells = 4 * len(SIZES)
     for i, m in enumerate(SIZES):
-        # The remainder goes to the first kind with every number of documents, then to the second kind, and so on.
+        # The remainder goes to the first kind with every number of documents, then to the second
+        # kind, and so on.
         places = np.arange(4) * len(SIZES) + i
         counts = n_distributions // n_cells + (places < n_distributions % n_cells)
         grades = random.integers(0, top + 1, size=(counts[0], 3, m))
         binary = random.integers(0, min(top, 1) + 1, size=(counts[1], 3, m))
         drawn = [labels for labels in (grades, binary) if len(labels)]
-        batches = [_batch(labels, random.dirichlet(np.ones(3), size=len(labels))) for labels in drawn]
+        batches = [
+            _batch(labels, random.dirichlet(np.ones(3), size=len(labels))) for labels in drawn
+        ]
         batches += [_rare_gains(counts[2], m, top, random)] if counts[2] else []
         batches += [_near_ties(counts[3], m, top, dcg, random)] if counts[3] else []
         if counts.any():
             yield DistributionBatch.concatenate(batches)
 
 
-def _neighbours(distribution: LabelDistribution, n: int, top: int, random: np.random.Generator) -> DistributionBatch:
+def _neighbours(
+    distribution: LabelDistribution, n: int, top: int, random: np.random.Generator
+) -> DistributionBatch:
     """Draw `n` distributions similar to a given one.
 
-    The probabilities are changed at random, some labels are changed by 1, and a few labels are replaced by random ones
-    up to `top`.
+    The probabilities are changed at random, some labels are changed by 1, and a few labels are
+    replaced by random ones up to `top`.
     """
     shape = (n, *distribution.labels.shape)
     steps = random.integers(-1, 2, size=shape) * (random.random(shape) < 0.3)
@@ -252,17 +303,27 @@ def _neighbours(distribution: LabelDistribution, n: int, top: int, random: np.ra
 
 
 def _rare_gains(n: int, m: int, top: int, random: np.random.Generator) -> DistributionBatch:
-    """Draw `n` distributions with small labels in the usual outcome and large labels in a rare one."""
-    usual, rare = random.integers(0, min(top, 2) + 1, size=(n, m)), random.integers(0, top + 1, size=(n, m))
+    """Draw `n` distributions with small labels in the usual outcome and large labels in a rare
+    one.
+    """
+    usual, rare = (
+        random.integers(0, min(top, 2) + 1, size=(n, m)),
+        random.integers(0, top + 1, size=(n, m)),
+    )
     rare = np.where(random.random((n, m)) < 0.5, np.maximum(rare, top - 1), rare)
     probability = random.uniform(0.03, 0.4, size=n)
-    return _batch(np.stack([rare, usual], axis=1), np.stack([probability, 1.0 - probability], axis=1))
+    return _batch(
+        np.stack([rare, usual], axis=1), np.stack([probability, 1.0 - probability], axis=1)
+    )
 
 
-def _near_ties(n: int, m: int, top: int, dcg: DCG, random: np.random.Generator) -> DistributionBatch:
+def _near_ties(
+    n: int, m: int, top: int, dcg: DCG, random: np.random.Generator
+) -> DistributionBatch:
     """Draw `n` distributions with two outcomes that sort two documents in opposite ways.
 
-    The probabilities are near those at which the expected normalized gains of the two documents are equal.
+    The probabilities are near those at which the expected normalized gains of the two documents are
+    equal.
     """
     labels = random.integers(0, top + 1, size=(n, 2, m)).astype(np.float64)
     # In the first outcome document 0 has the larger label, in the second outcome document 1.
@@ -278,10 +339,14 @@ def _near_ties(n: int, m: int, top: int, dcg: DCG, random: np.random.Generator) 
 
 
 def _batch(labels: NDArray[Any], probabilities: Floats) -> DistributionBatch:
-    """Distributions with probabilities that are rounded to whole hundredths, at least one; their sum stays 1."""
+    """Distributions with probabilities that are rounded to whole hundredths, at least one; their
+    sum stays 1.
+    """
     n, n_outcomes, m = labels.shape
     hundredths = np.maximum(1, np.round(100.0 * probabilities))
     largest = np.arange(n), hundredths.argmax(axis=1)
     hundredths[largest] += 100 - hundredths.sum(axis=1)
     outcomes = Segments.from_sizes([n_outcomes] * n)
-    return DistributionBatch(labels.reshape(-1, m).astype(np.float64), hundredths.ravel() / 100.0, outcomes)
+    return DistributionBatch(
+        labels.reshape(-1, m).astype(np.float64), hundredths.ravel() / 100.0, outcomes
+    )

@@ -1,6 +1,8 @@
-"""How consistently NDCG distinguishes two rankers, by simulation: Definition 5 of Wang et al. (COLT 2013).
+"""How consistently NDCG distinguishes two rankers, by simulation: Definition 5 of Wang et al. (COLT
+2013).
 
-Two rankers score the documents of one population. Lists of documents are resampled from data (:class:`RankedData`).
+Two rankers score the documents of one population. Lists of documents are resampled from data
+(:class:`RankedData`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import as_generator, check_count
 from boostrank.metrics import check_scores
 from boostrank.queries.dcg import DCG, Gain, check_relevance
-from boostrank.queries.discounts import CUTOFFS, DISCOUNTS, Cutoff, Discounts, discounted_cutoffs, ranks_kept
+from boostrank.queries.discounts import (
+    CUTOFFS,
+    DISCOUNTS,
+    Cutoff,
+    Discounts,
+    discounted_cutoffs,
+    ranks_kept,
+)
 from boostrank.queries.queries import Queries, require_qid
 from boostrank.queries.segments import Segments
 from boostrank.significance.paired_tests import ROUNDING
@@ -28,8 +37,8 @@ MAX_DOCUMENTS_AT_ONCE = 400_000
 class RankedData:
     """Two rankers of a population, given by data from which lists are resampled.
 
-    For each list, a query is drawn, and then the documents of the list are drawn with replacement from those of the
-    query. Therefore a list may be longer than its query.
+    For each list, a query is drawn, and then the documents of the list are drawn with replacement
+    from those of the query. Therefore a list may be longer than its query.
 
     Parameters
     ----------
@@ -55,25 +64,45 @@ class RankedData:
     ((3, 6), (3, 6))
     """
 
-    def __init__(self, y: ArrayLike, scores_a: ArrayLike, scores_b: ArrayLike, qid: ArrayLike | None = None) -> None:
+    def __init__(
+        self, y: ArrayLike, scores_a: ArrayLike, scores_b: ArrayLike, qid: ArrayLike | None = None
+    ) -> None:
         relevance = check_relevance(y)
         queries = Queries.from_qid(require_qid(qid, "RankedData", "Pass qid=."))
-        rows = {"y": relevance, "scores_a": check_scores(scores_a), "scores_b": check_scores(scores_b)}
-        check_lengths(qid=queries.n_documents, **{name: len(values) for name, values in rows.items()})
+        rows = {
+            "y": relevance,
+            "scores_a": check_scores(scores_a),
+            "scores_b": check_scores(scores_b),
+        }
+        check_lengths(
+            qid=queries.n_documents, **{name: len(values) for name, values in rows.items()}
+        )
         self.queries = queries
-        self.relevance, self.first, self.second = (queries.group(values) for values in rows.values())
+        self.relevance, self.first, self.second = (
+            queries.group(values) for values in rows.values()
+        )
 
-    def draw(self, n_lists: int, n: int, random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """Labels and both scores of lists, each of shape (n_lists, n); the documents of a list are from one query."""
+    def draw(
+        self, n_lists: int, n: int, random: np.random.Generator
+    ) -> tuple[Floats, Floats, Floats]:
+        """Labels and both scores of lists, each of shape (n_lists, n); the documents of a list are
+        from one query.
+        """
         query = random.integers(0, self.queries.n_queries, size=(n_lists, 1))
-        rows = random.integers(0, self.queries.sizes[query], size=(n_lists, n)) + self.queries.starts[query]
+        rows = (
+            random.integers(0, self.queries.sizes[query], size=(n_lists, n))
+            + self.queries.starts[query]
+        )
         return self.relevance[rows], self.first[rows], self.second[rows]
 
     def better_ranker(self, gain: Gain = "exp2") -> int:
         """1 or -1 for the ranker with the larger mean of standard NDCG over queries, or 0."""
         dcg = DCG(gain=gain)
         gains = dcg.gains(self.relevance)
-        means = [np.nan_to_num(dcg.ndcg(gains, scores, self.queries)).mean() for scores in (self.first, self.second)]
+        means = [
+            np.nan_to_num(dcg.ndcg(gains, scores, self.queries)).mean()
+            for scores in (self.first, self.second)
+        ]
         return int(np.sign(round(means[0] - means[1], 12)))
 
 
@@ -87,11 +116,13 @@ def distinguishability(
     n_lists: int = 1_000,
     random_state: int | np.random.Generator | None = 0,
 ) -> pd.DataFrame:
-    """Simulate how often NDCG on a single list shows which of two rankers is better, by length of the list.
+    """Simulate how often NDCG on a single list shows which of two rankers is better, by length of
+    the list.
 
-    Lists of independent documents are drawn. The first n documents of a list are its list of length n, on which NDCG
-    with each discount and cutoff of both rankers is compared. By Definition 5, NDCG distinguishes the rankers
-    consistently if, for almost all lists, there is a length from which on it is always larger for the same ranker.
+    Lists of independent documents are drawn. The first n documents of a list are its list of length
+    n, on which NDCG with each discount and cutoff of both rankers is compared. By Definition 5,
+    NDCG distinguishes the rankers consistently if, for almost all lists, there is a length from
+    which on it is always larger for the same ranker.
 
     Parameters
     ----------
@@ -102,12 +133,14 @@ def distinguishability(
     discounts : iterable of discounts
         As in :class:`boostrank.DCG`. The default is log2, rank^-0.5, 1/rank and 2^-rank.
     ks : iterable of int, float, ("power", a) or None
-        Numbers of ranks, shares of the documents of a query, ``n^a`` for a query of n documents, or all ranks (None).
-        The default is all ranks, 10, a fifth of the ranks, and the square root of their number.
+        Numbers of ranks, shares of the documents of a query, ``n^a`` for a query of n documents, or
+        all ranks (None). The default is all ranks, 10, a fifth of the ranks, and the square root of
+        their number.
     gain
         As in :class:`boostrank.DCG`.
     n_lists : int, default 1,000
-        Number of lists, at least 2. A share p in the result has the standard error ``sqrt(p (1 - p) / n_lists)``.
+        Number of lists, at least 2. A share p in the result has the standard error ``sqrt(p (1 - p)
+        / n_lists)``.
     random_state : int, Generator or None, default 0
 
     Returns
@@ -116,17 +149,18 @@ def distinguishability(
         One row for each discount, cutoff and length:
 
         - discount, k, n: the names of the discount and of the cutoff, and the length.
-        - difference, sd: mean and standard deviation over lists of the NDCG of the first ranker minus that of the
-          second ranker. For lists without a relevant document, the difference is 0.
-        - first_wins, second_wins: shares of lists on which this ranker has the larger NDCG. On the other lists, both
-          have the same NDCG.
-        - correct: share of lists on which the better ranker wins; NaN if neither ranker is better. It is the ranker
-          with the larger mean of standard NDCG (log2, all ranks) over queries.
-        - settled: share of lists on which the same ranker wins at this length and at all greater lengths; NaN at the
-          greatest length.
+        - difference, sd: mean and standard deviation over lists of the NDCG of the first ranker
+          minus that of the second ranker. For lists without a relevant document, the difference is
+          0.
+        - first_wins, second_wins: shares of lists on which this ranker has the larger NDCG. On the
+          other lists, both have the same NDCG.
+        - correct: share of lists on which the better ranker wins; NaN if neither ranker is better.
+          It is the ranker with the larger mean of standard NDCG (log2, all ranks) over queries.
+        - settled: share of lists on which the same ranker wins at this length and at all greater
+          lengths; NaN at the greatest length.
 
-        :func:`boostrank.significance.required_queries` of ``difference / sd`` is the number of lists with which a
-        paired t-test detects the difference.
+        :func:`boostrank.significance.required_queries` of ``difference / sd`` is the number of
+        lists with which a paired t-test detects the difference.
 
     Raises
     ------
@@ -135,7 +169,8 @@ def distinguishability(
 
     References
     ----------
-    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Definition 5 and Appendix A.
+    Wang et al., "A theoretical analysis of NDCG type ranking measures", COLT 2013, Definition 5 and
+    Appendix A.
 
     Examples
     --------
@@ -167,18 +202,28 @@ def distinguishability(
         stop = min(start + at_once, n_lists)
         lists = population.draw(stop - start, int(lengths[-1]), random)
         for row, length in zip(differences, lengths, strict=True):
-            relevance, first, second = (np.ascontiguousarray(values[:, :length]).ravel() for values in lists)
-            queries, gains = Segments.from_sizes(np.full(stop - start, length)), dcg.gains(relevance)
+            relevance, first, second = (
+                np.ascontiguousarray(values[:, :length]).ravel() for values in lists
+            )
+            queries, gains = (
+                Segments.from_sizes(np.full(stop - start, length)),
+                dcg.gains(relevance),
+            )
             for i, (discount, k) in enumerate(settings.values()):
                 measure = DCG(int(ranks_kept(k, [length])[0]), discount=discount)
-                values = np.nan_to_num(measure.ndcg(gains, first, queries) - measure.ndcg(gains, second, queries))
+                values = np.nan_to_num(
+                    measure.ndcg(gains, first, queries) - measure.ndcg(gains, second, queries)
+                )
                 row[i, start:stop] = np.where(np.abs(values) < ROUNDING, 0.0, values)
     return _table(differences, lengths, list(settings), truth)
 
 
-def _table(differences: Floats, lengths: Ints, names: list[tuple[str, str]], truth: int) -> pd.DataFrame:
+def _table(
+    differences: Floats, lengths: Ints, names: list[tuple[str, str]], truth: int
+) -> pd.DataFrame:
     winners = np.sign(differences)
-    # Whether the ranker that wins at the greatest length wins at each length; false if no ranker wins there.
+    # Whether the ranker that wins at the greatest length wins at each length; false if no ranker
+    # wins there.
     same = (winners == winners[-1]) & (winners[-1] != 0)
     settled = np.logical_and.accumulate(same[::-1])[::-1].mean(axis=2)
     settled[-1] = np.nan
@@ -192,5 +237,7 @@ def _table(differences: Floats, lengths: Ints, names: list[tuple[str, str]], tru
         "correct": correct,
         "settled": settled,
     }
-    table = pd.DataFrame(names, columns=["discount", "k"]).merge(pd.DataFrame({"n": lengths}), how="cross")
+    table = pd.DataFrame(names, columns=["discount", "k"]).merge(
+        pd.DataFrame({"n": lengths}), how="cross"
+    )
     return table.assign(**{name: values.T.ravel() for name, values in statistics.items()})

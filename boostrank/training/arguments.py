@@ -37,9 +37,11 @@ T = TypeVar("T")
 
 
 def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
-    """Let a method of a ranker take arguments by the names that LGBMRanker and XGBRanker have for them.
+    """Let a method of a ranker take arguments by the names that LGBMRanker and XGBRanker have for
+    them.
 
-    The method raises TypeError for an argument that it does not have under any name, and says what to use instead.
+    The method raises TypeError for an argument that it does not have under any name, and says what
+    to use instead.
     """
     parameters = inspect.signature(method).parameters
 
@@ -52,10 +54,14 @@ def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
             features, labels = (_as_tuple(kwargs.pop(name)) for name in ("eval_X", "eval_y"))
             check_lengths(eval_X=len(features), eval_y=len(labels))
             kwargs["eval_set"] = list(zip(features, labels, strict=True))
-        translation: dict[str, Any] = {name: value for name, value in kwargs.items() if name in parameters}
+        translation: dict[str, Any] = {
+            name: value for name, value in kwargs.items() if name in parameters
+        }
         for name, value in kwargs.items():
             target = _OTHER_NAMES.get(name, name)
-            is_neutral = value is None or (isinstance(value, (str, bool)) and value in _NEUTRAL.get(name, ()))
+            is_neutral = value is None or (
+                isinstance(value, (str, bool)) and value in _NEUTRAL.get(name, ())
+            )
             if name in parameters or is_neutral:
                 continue
             if target not in parameters or translation.get(target) is not None:
@@ -71,7 +77,9 @@ def _as_tuple(values: Any) -> tuple[Any, ...]:
 
 
 def _refuse_argument(ranker: Any, method: str, name: str, parameters: Collection[str]) -> NoReturn:
-    """Raise TypeError for an argument that the method does not have, or got under its own name too."""
+    """Raise TypeError for an argument that the method does not have, or got under its own name
+    too.
+    """
     advice = _INSTEAD.get(name, f"its help lists those that it has{did_you_mean(name, parameters)}")
     if name in ranker.get_params():
         advice = f"it is a parameter of the ranker, {type(ranker).__name__}({name}=...)"

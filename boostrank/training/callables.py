@@ -1,7 +1,8 @@
 """Custom objectives and metrics for users of LightGBM and XGBoost themselves.
 
-The libraries pass the data set to a custom objective or metric in every round. The targets and other results that
-depend only on labels, weights and query sizes are computed in the first round and kept as long as the data set exists.
+The libraries pass the data set to a custom objective or metric in every round. The targets and
+other results that depend only on labels, weights and query sizes are computed in the first round
+and kept as long as the data set exists.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from boostrank.training.objective import Float32s
 
 
 class DatasetFunction(ABC):
-    """A function that is bound to a data set in its first call, and again when a field of the data set has changed."""
+    """A function that is bound to a data set in its first call, and again when a field of the data
+    set has changed.
+    """
 
     def __init__(self) -> None:
         self._results: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]] = WeakKeyDictionary()
@@ -40,16 +43,21 @@ class DatasetFunction(ABC):
     def _bound(self, labels: Any, weights: Any, sizes: Any, dataset: Any = None) -> Any:
         """The result of :meth:`_bind` for the fields of a data set.
 
-        Weights and sizes may be None or empty. `dataset` is None if the library passes only the fields.
+        Weights and sizes may be None or empty. `dataset` is None if the library passes only the
+        fields.
         """
         key, fields = self if dataset is None else dataset, (labels, weights, sizes)
         before, result = self._results.get(key, ((), None))
         if before and all(map(np.array_equal, before, fields)):
             return result
         if sizes is None or len(sizes) == 0:
-            raise ValueError("the data set has no query groups; pass group= to the Dataset or DMatrix")
+            raise ValueError(
+                "the data set has no query groups; pass group= to the Dataset or DMatrix"
+            )
         weights = None if weights is None or len(weights) == 0 else np.asarray(weights, np.float64)
-        result = self._bind(np.asarray(labels, np.float64), Queries.from_sizes(np.asarray(sizes, np.int64)), weights)
+        result = self._bind(
+            np.asarray(labels, np.float64), Queries.from_sizes(np.asarray(sizes, np.int64)), weights
+        )
         self._results[key] = tuple(map(np.array, fields)), result
         return result
 
@@ -79,8 +87,9 @@ class NativeObjective(DatasetFunction):
         bound = bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights)
         return bound.boosting_function()
 
-    # LightGBM does not look at the names of the parameters but at their number: LGBMRanker passes labels, scores,
-    # weights and group sizes to a function of four parameters; the functions `train` pass scores and the data set.
+    # LightGBM does not look at the names of the parameters but at their number: LGBMRanker passes
+    # labels, scores, weights and group sizes to a function of four parameters; the functions
+    # `train` pass scores and the data set.
     def __call__(
         self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
     ) -> tuple[Float32s, Float32s]:
@@ -88,13 +97,22 @@ class NativeObjective(DatasetFunction):
         scores, fields, parameters = _scores_and_fields(first, second, weight, group)
         if samples_queries(parameters):
             raise ValueError(
-                "LightGBM trains a constant model with bagging_by_query=True and a custom objective: use "
-                "boostrank.LightGBMRanker, which samples queries itself, or leave bagging_by_query out"
+                "LightGBM trains a constant model with bagging_by_query=True and a custom "
+                "objective: use boostrank.LightGBMRanker, which samples queries itself, or leave "
+                "bagging_by_query out"
             )
         with use_threads(int(parameters.get("num_threads") or 0)):
             boost = self._bound(*fields)
-            if _is_xgboost(second) and not self.loss.shift_invariant and scores[0] == 0.5 and (scores == 0.5).all():
-                warn("XGBoost starts from the score 0.5, and this objective from 0: set base_score=0 in the parameters")
+            if (
+                _is_xgboost(second)
+                and not self.loss.shift_invariant
+                and scores[0] == 0.5
+                and (scores == 0.5).all()
+            ):
+                warn(
+                    "XGBoost starts from the score 0.5, and this objective from 0: set "
+                    "base_score=0 in the parameters"
+                )
             return boost(scores)
 
 
@@ -106,7 +124,8 @@ class NativeMetric(DatasetFunction):
         self.measure = get_measure(measure, **settings)
         if not self.measure.takes_relevance:
             raise ValueError(
-                f"{self.measure} needs ClickLabels, and a Dataset or a DMatrix has only numbers as labels: use "
+                f"{self.measure} needs ClickLabels, and a Dataset or a DMatrix has only numbers as "
+                f"labels: use "
                 "LightGBMRanker or XGBoostRanker of boostrank with eval_set=[(X, clicks)]"
             )
 
@@ -116,7 +135,9 @@ class NativeMetric(DatasetFunction):
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> BoundMeasure:
         return self.measure.bind(labels, queries, weights)
 
-    def __call__(self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None) -> tuple[Any, ...]:
+    def __call__(
+        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
+    ) -> tuple[Any, ...]:
         """Name, value, and, for LightGBM, that higher is better."""
         scores, fields, parameters = _scores_and_fields(first, second, weight, group)
         with use_threads(int(parameters.get("num_threads") or 0)):
@@ -132,17 +153,20 @@ def lightgbm_objective(
     k: int | float | None = None,
     normalize: Normalize = "dcg",
 ) -> NativeObjective:
-    """Make a custom objective of LightGBM from a loss, for ``lightgbm.train`` and ``lightgbm.LGBMRanker``.
+    """Make a custom objective of LightGBM from a loss, for ``lightgbm.train`` and
+    ``lightgbm.LGBMRanker``.
 
-    The weights of the Dataset are applied here, because LightGBM does not apply them to custom gradients. Gradients are
-    scaled so that the mean Hessian is 1 before the first round.
-    The default penalty of :class:`boostrank.LightGBMRanker` for such losses is not set here: give ``lambda_l2=20``.
+    The weights of the Dataset are applied here, because LightGBM does not apply them to custom
+    gradients. Gradients are scaled so that the mean Hessian is 1 before the first round. The
+    default penalty of :class:`boostrank.LightGBMRanker` for such losses is not set here: give
+    ``lambda_l2=20``.
 
     Parameters
     ----------
     objective : str, Surrogate or EdgeLoss, default "softmax"
-        A name in :data:`boostrank.surrogates.SURROGATES` or :data:`boostrank.preferences.EDGE_LOSSES`, or an instance.
-        For an EdgeLoss, each pair of documents of a query with different labels is a preference.
+        A name in :data:`boostrank.surrogates.SURROGATES` or
+        :data:`boostrank.preferences.EDGE_LOSSES`, or an instance. For an EdgeLoss, each pair of
+        documents of a query with different labels is a preference.
     gain, discount, k
         See :class:`boostrank.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
@@ -156,19 +180,21 @@ def lightgbm_objective(
     Raises
     ------
     ValueError
-        If a setting is invalid. The callable raises it for labels, weights or query groups that are invalid.
+        If a setting is invalid. The callable raises it for labels, weights or query groups that are
+        invalid.
     FloatingPointError
         Raised by the callable if scores, gradient or Hessian are not finite.
 
     Notes
     -----
-    Also set ``metric="None"``. Otherwise LightGBM adds its own NDCG, which fails for labels that are not integers. Do
-    not set ``bagging_by_query``, with which LightGBM trains a constant model for any custom objective. With
-    ``boosting="dart"`` and any custom objective, LightGBM trains one of two models for the same seed;
-    :class:`boostrank.LightGBMRanker` always trains the same one.
+    Also set ``metric="None"``. Otherwise LightGBM adds its own NDCG, which fails for labels that
+    are not integers. Do not set ``bagging_by_query``, with which LightGBM trains a constant model
+    for any custom objective. With ``boosting="dart"`` and any custom objective, LightGBM trains one
+    of two models for the same seed; :class:`boostrank.LightGBMRanker` always trains the same one.
 
-    Gradients are computed by ``num_threads`` threads in ``lightgbm.train``. LGBMRanker does not pass its `n_jobs`:
-    there it is ``OMP_NUM_THREADS`` or the number of processors, and ``boostrank.use_threads`` sets another one.
+    Gradients are computed by ``num_threads`` threads in ``lightgbm.train``. LGBMRanker does not
+    pass its `n_jobs`: there it is ``OMP_NUM_THREADS`` or the number of processors, and
+    ``boostrank.use_threads`` sets another one.
 
     Examples
     --------
@@ -198,14 +224,14 @@ def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> Nati
     Returns
     -------
     callable
-        ``(scores, dataset)`` or ``(labels, scores, weights, group sizes)`` to the name of the measure, its mean over
-        queries, and True, because higher is better.
+        ``(scores, dataset)`` or ``(labels, scores, weights, group sizes)`` to the name of the
+        measure, its mean over queries, and True, because higher is better.
 
     Raises
     ------
     ValueError, TypeError
-        As :func:`boostrank.get_measure`. The callable raises ValueError for labels or query groups that are invalid,
-        and for weights of the Dataset that differ within a query.
+        As :func:`boostrank.get_measure`. The callable raises ValueError for labels or query groups
+        that are invalid, and for weights of the Dataset that differ within a query.
 
     Examples
     --------
@@ -249,17 +275,19 @@ def xgboost_objective(
 ) -> NativeObjective:
     """Make a custom objective of XGBoost from a loss: the ``obj`` of ``xgboost.train``.
 
-    The DMatrix must have ``group`` or ``qid``. Its weights, one per query, are applied here, because XGBoost does not
-    apply them to custom gradients. Gradients are scaled so that the mean Hessian is 1 before the first round, and
-    ``min_child_weight`` and ``lambda`` mean numbers of documents. The defaults of :class:`boostrank.XGBoostRanker` for
-    such losses are not set here: give ``min_child_weight=10``, ``lambda=20``, ``colsample_bytree=0.65`` and
+    The DMatrix must have ``group`` or ``qid``. Its weights, one per query, are applied here,
+    because XGBoost does not apply them to custom gradients. Gradients are scaled so that the mean
+    Hessian is 1 before the first round, and ``min_child_weight`` and ``lambda`` mean numbers of
+    documents. The defaults of :class:`boostrank.XGBoostRanker` for such losses are not set here:
+    give ``min_child_weight=10``, ``lambda=20``, ``colsample_bytree=0.65`` and
     ``colsample_bynode=0.6``. Only the ranker draws queries for each round.
 
     Parameters
     ----------
     objective : str, Surrogate or EdgeLoss, default "softmax"
-        A name in :data:`boostrank.surrogates.SURROGATES` or :data:`boostrank.preferences.EDGE_LOSSES`, or an instance.
-        For an EdgeLoss, each pair of documents of a query with different labels is a preference.
+        A name in :data:`boostrank.surrogates.SURROGATES` or
+        :data:`boostrank.preferences.EDGE_LOSSES`, or an instance. For an EdgeLoss, each pair of
+        documents of a query with different labels is a preference.
     gain, discount, k
         See :class:`boostrank.DCG`.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
@@ -273,19 +301,21 @@ def xgboost_objective(
     Raises
     ------
     ValueError
-        If a setting is invalid. The callable raises it for labels, weights or query groups that are invalid.
+        If a setting is invalid. The callable raises it for labels, weights or query groups that are
+        invalid.
     FloatingPointError
         Raised by the callable if scores, gradient or Hessian are not finite.
 
     Notes
     -----
-    Also set ``base_score=0`` and ``disable_default_eval_metric=True`` in the parameters of ``xgboost.train``.
+    Also set ``base_score=0`` and ``disable_default_eval_metric=True`` in the parameters of
+    ``xgboost.train``.
 
-    XGBoost takes an element that a sparse matrix does not store as missing, so that a sparse DMatrix and a dense one
-    give different models. :class:`boostrank.XGBoostRanker` takes it as 0.
+    XGBoost takes an element that a sparse matrix does not store as missing, so that a sparse
+    DMatrix and a dense one give different models. :class:`boostrank.XGBoostRanker` takes it as 0.
 
-    XGBoost does not pass its ``nthread``: gradients are computed by ``OMP_NUM_THREADS`` threads or as many as there are
-    processors, and ``boostrank.use_threads`` sets another number.
+    XGBoost does not pass its ``nthread``: gradients are computed by ``OMP_NUM_THREADS`` threads or
+    as many as there are processors, and ``boostrank.use_threads`` sets another number.
 
     Examples
     --------
@@ -319,8 +349,8 @@ def xgboost_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> Nativ
     Raises
     ------
     ValueError, TypeError
-        As :func:`boostrank.get_measure`. The callable raises ValueError for labels, weights or query groups that are
-        invalid.
+        As :func:`boostrank.get_measure`. The callable raises ValueError for labels, weights or
+        query groups that are invalid.
 
     Notes
     -----

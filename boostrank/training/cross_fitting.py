@@ -1,4 +1,6 @@
-"""Predictions of values of documents by trainings on other queries, for labels that ask for them."""
+"""Predictions of values of documents by trainings on other queries, for labels that ask for
+them.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ from boostrank.queries.dcg import DCG
 from boostrank.queries.labels import Relevance
 from boostrank.training.losses import bind
 
-#: Parts of the queries whose values are predicted by trainings on the others, the numbers of rounds of these, of which
-#: a larger one is tried if the smaller one ends too early, and the rounds without an improvement that are the end.
+#: Parts of the queries whose values are predicted by trainings on the others, the numbers of rounds
+#: of these, of which a larger one is tried if the smaller one ends too early, and the rounds
+#: without an improvement that are the end.
 PREDICTION_FOLDS, PREDICTION_ROUNDS, PREDICTION_PATIENCE = 3, (125, 250, 500, 1000), 20
 #: The largest logarithm of a value whose exponential counts.
 MAX_LOG = 3.0
@@ -43,12 +46,18 @@ class _PoissonLoss:
 
 
 def cross_fitted_logs(
-    backend: Backend, specification: TrainingSpecification, data: GroupedData, values: Floats, weights: Floats
+    backend: Backend,
+    specification: TrainingSpecification,
+    data: GroupedData,
+    values: Floats,
+    weights: Floats,
 ) -> Floats:
-    """Logarithm of a value of each document, predicted from the features by trainings without its query.
+    """Logarithm of a value of each document, predicted from the features by trainings without its
+    query.
 
-    All trainings have the number of rounds with the least Poisson loss on the queries that they leave out. The trees
-    have the parameters of the specification, except for a penalty of their own.
+    All trainings have the number of rounds with the least Poisson loss on the queries that they
+    leave out. The trees have the parameters of the specification, except for a penalty of their
+    own.
 
     Parameters
     ----------
@@ -65,7 +74,9 @@ def cross_fitted_logs(
     # Each fold has as many queries with positive values as the others.
     permutation = np.random.default_rng(specification.seed).permutation(len(is_positive))
     fold = np.empty(len(permutation), dtype=np.int64)
-    fold[permutation[np.argsort(~is_positive[permutation], kind="stable")]] = np.arange(len(permutation)) % n_folds
+    fold[permutation[np.argsort(~is_positive[permutation], kind="stable")]] = (
+        np.arange(len(permutation)) % n_folds
+    )
     rows = GroupedData(data.X, Relevance(values), data.queries, weights)
     held_out = [fold == i for i in range(n_folds)]
     for n_rounds in PREDICTION_ROUNDS:
@@ -81,9 +92,15 @@ def cross_fitted_logs(
 
 
 def _train_poisson(
-    backend: Backend, specification: TrainingSpecification, rows: GroupedData, held_out: Bools, n_rounds: int
+    backend: Backend,
+    specification: TrainingSpecification,
+    rows: GroupedData,
+    held_out: Bools,
+    n_rounds: int,
 ) -> tuple[Any, float, Sequence[float]]:
-    """The model of a training without the queries of a mask, its offset, and its loss on them in every round."""
+    """The model of a training without the queries of a mask, its offset, and its loss on them in
+    every round.
+    """
     parameters = {**specification.parameters, backend.parameters.PARAMETERS["reg_lambda"]: 1.0}
     specification = replace(
         specification,
@@ -101,12 +118,16 @@ def _train_poisson(
     assert tested.weights is not None
     metric = _PoissonLoss(tested.labels.per_document, tested.weights, objective.offset)
     with defer_interrupts():
-        trained = backend.train(specification, kept, [ValidationSet("fold", tested, [metric])], objective, None)
+        trained = backend.train(
+            specification, kept, [ValidationSet("fold", tested, [metric])], objective, None
+        )
     return trained.booster, objective.offset, trained.evals_result["fold"]["poisson"]
 
 
 def _first_best(loss: Floats) -> int:
-    """The round, from 0, with the least loss before the loss does not fall for :data:`PREDICTION_PATIENCE` rounds."""
+    """The round, from 0, with the least loss before the loss does not fall for
+    :data:`PREDICTION_PATIENCE` rounds.
+    """
     best = 0
     for i, value in enumerate(loss):
         if value < loss[best]:

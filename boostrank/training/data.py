@@ -1,4 +1,6 @@
-"""The data of a training: their queries are found, everything is checked, and the rows are grouped by query."""
+"""The data of a training: their queries are found, everything is checked, and the rows are grouped
+by query.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ from boostrank.queries.queries import ESTIMATOR_ADVICE, Queries, find_qid, requi
 from boostrank.queries.weights import document_weights
 from boostrank.training.features import TrainingFeatures
 
-#: Numbers as ids that make one query of more documents may be weights, which LGBMRanker.fit takes in the place of qid.
+#: Numbers as ids that make one query of more documents may be weights, which LGBMRanker.fit takes
+#: in the place of qid.
 _MAX_NUMBERED = 1000
-#: A function of checked features, grouped by query, and the queries, which returns more features; or None.
+#: A function of checked features, grouped by query, and the queries, which returns more features;
+#: or None.
 Expansion = Callable[[Any, Queries], Any] | None
 
 
@@ -68,20 +72,37 @@ def training_data(
     X, ids = features_and_qid(X, y, qid, group, f"{receiver}.fit")
     X, labels = features.learn(X), as_labels(y)
     features.query_features = query_features
-    expand = query_features and (lambda X, queries: query_features.learn(X, queries, features).expand(X, queries))
+    expand = query_features and (
+        lambda X, queries: query_features.learn(X, queries, features).expand(X, queries)
+    )
     data = group_data(X, labels, ids, sample_weight, init_score, position, expand)
     queries, n_documents = data.queries, data.queries.n_documents
-    is_constant = queries.n_queries == 1 and n_documents > _MAX_NUMBERED and queries.ids.dtype.kind in "biuf"
+    is_constant = (
+        queries.n_queries == 1 and n_documents > _MAX_NUMBERED and queries.ids.dtype.kind in "biuf"
+    )
     if is_constant and group is None and np.size(qid) == n_documents:
         advice = f". Weights are sample_weight=; if the rows are one query, give group=[{n_documents}] or a text as id"
-        refuse("qid", ids, "a query id for each row", advice, got=f"{ids[0]} in all of the {n_documents} rows")
+        refuse(
+            "qid",
+            ids,
+            "a query id for each row",
+            advice,
+            got=f"{ids[0]} in all of the {n_documents} rows",
+        )
     return data, features
 
 
 def features_and_qid(
-    X: Any, y: Any, qid: Any, group: Any, receiver: str, advice: str = ESTIMATOR_ADVICE, column: str = QID
+    X: Any,
+    y: Any,
+    qid: Any,
+    group: Any,
+    receiver: str,
+    advice: str = ESTIMATOR_ADVICE,
+    column: str = QID,
 ) -> tuple[Any, Any]:
-    """Return the features and one query id per row, of `qid`, the sizes in `group`, or others that are given.
+    """Return the features and one query id per row, of `qid`, the sizes in `group`, or others that
+    are given.
 
     Parameters
     ----------
@@ -101,21 +122,31 @@ def features_and_qid(
     Raises
     ------
     ValueError
-        If there are neither query ids nor sizes, or both and they contradict each other; if the sizes do not add up to
-        the number of rows.
+        If there are neither query ids nor sizes, or both and they contradict each other; if the
+        sizes do not add up to the number of rows.
     """
     query_numbers = None
     if group is not None:
         refuse_lazy(X, "X")
         sizes, n_documents = as_sizes(group), _num_samples(X)
-        if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or sizes.min(initial=1) < 1 or sizes.sum() != n_documents:
+        if (
+            sizes.ndim != 1
+            or sizes.dtype.kind not in "iu"
+            or sizes.min(initial=1) < 1
+            or sizes.sum() != n_documents
+        ):
             expected = f"sizes of queries, integers of at least 1 whose sum is the number of rows, {n_documents}"
             hint = ". The rows must be sorted by query; if they are not, give qid"
             refuse("group", sizes, expected, hint, got=np.array2string(sizes, threshold=9))
         query_numbers = np.repeat(np.arange(len(sizes)), sizes)
     X, ids = find_qid(X, qid, y, column=column, group=query_numbers)
     ids, n_documents = require_qid(ids, receiver, advice), _num_samples(X)
-    if ids.ndim == 1 and len(ids) != n_documents and ids.dtype.kind in "iu" and ids.sum() == n_documents:
+    if (
+        ids.ndim == 1
+        and len(ids) != n_documents
+        and ids.dtype.kind in "iu"
+        and ids.sum() == n_documents
+    ):
         # The third argument of XGBRanker.fit was the sizes of the queries.
         return features_and_qid(X, y, None, ids, receiver, advice, column)
     return X, ids
@@ -127,7 +158,9 @@ def id_per_row(X: Any, qid: Any) -> Any:
 
 
 def as_sizes(group: ArrayLike) -> Any:
-    """Sizes of queries as an array, of integers if they are whole numbers: ``numpy.loadtxt`` reads floats."""
+    """Sizes of queries as an array, of integers if they are whole numbers: ``numpy.loadtxt`` reads
+    floats.
+    """
     sizes = as_array(group, "group")
     return sizes.astype(np.int64) if sizes.dtype.kind == "f" and (sizes % 1 == 0).all() else sizes
 
@@ -141,7 +174,8 @@ def group_data(
     position: ArrayLike | None = None,
     expand: Expansion = None,
 ) -> GroupedData:
-    """Check query ids, weights, initial scores and positions, and group them, features and labels by query.
+    """Check query ids, weights, initial scores and positions, and group them, features and labels
+    by query.
 
     Rows that the labels leave out are not in the result.
 
@@ -159,7 +193,8 @@ def group_data(
     Raises
     ------
     ValueError
-        For query ids, weights, scores or positions that are invalid, or of which there is not one for each row of `X`.
+        For query ids, weights, scores or positions that are invalid, or of which there is not one
+        for each row of `X`.
     """
     queries = Queries.from_qid(qid)
     check_lengths(X=X.shape[0], y=len(labels), qid=queries.n_documents)
@@ -182,11 +217,15 @@ def group_data(
 def grouped_features(X: Any, queries: Queries) -> Any:
     """Checked features, grouped by query.
 
-    Raises ValueError if there are not as many query ids as rows, and for FeatureFiles whose rows are not grouped.
+    Raises ValueError if there are not as many query ids as rows, and for FeatureFiles whose rows
+    are not grouped.
     """
     check_lengths(X=X.shape[0], qid=queries.n_documents)
     if queries.permutation is None:
         return X
     if isinstance(X, FeatureStream):
-        raise ValueError("the rows of a query must be adjacent in FeatureFiles: sort the rows of the files by query")
+        raise ValueError(
+            "the rows of a query must be adjacent in FeatureFiles: sort the rows of the files by "
+            "query"
+        )
     return _safe_indexing(X, queries.permutation)

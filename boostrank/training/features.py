@@ -1,4 +1,6 @@
-"""Features: number, names and categories of those of the training, and checks of others against them."""
+"""Features: number, names and categories of those of the training, and checks of others against
+them.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,16 @@ _ROWS_PER_BLOCK = 4096
 class ColumnCategories:
     """The categories of columns of the training data.
 
-    XGBoost itself takes a new category for a known one that is sorted after it, and raises an error only if there is
-    none; LightGBM makes it a missing value.
+    XGBoost itself takes a new category for a known one that is sorted after it, and raises an error
+    only if there is none; LightGBM makes it a missing value.
 
     Attributes
     ----------
     by_column : dict of int to pandas.Index
         Categories of the columns with a categorical type, by the index of the column.
     kinds_are_known : bool
-        Whether all other columns are known to be numbers. Those of a model that was read from a file are not.
+        Whether all other columns are known to be numbers. Those of a model that was read from a
+        file are not.
     """
 
     by_column: Mapping[int, Any]
@@ -52,20 +55,29 @@ class ColumnCategories:
         vars(self).update(state, by_column=by_column)
 
     def apply(self, X: Any) -> Any:
-        """A DataFrame whose columns have these categories; values of new categories become missing values.
+        """A DataFrame whose columns have these categories; values of new categories become missing
+        values.
 
         Raises
         ------
         ValueError
-            If a column has categories and had numbers in the training, or conversely, or if it has none of the known
-            categories, and values of another kind, such as integers in place of strings.
+            If a column has categories and had numbers in the training, or conversely, or if it has
+            none of the known categories, and values of another kind, such as integers in place of
+            strings.
         """
         before, now = self.by_column.keys(), set(_categorical_columns(X))
         differ = (before - now) | (now - before if self.kinds_are_known else set())
         if differ:
             i = min(differ)
-            kind = "categories, but had numbers" if i in now else f"the type {X.dtypes.iloc[i]}, but had categories"
-            raise ValueError(f"the column {X.columns[i]!r} of X has {kind} in the training: give it the type it had")
+            kind = (
+                "categories, but had numbers"
+                if i in now
+                else f"the type {X.dtypes.iloc[i]}, but had categories"
+            )
+            raise ValueError(
+                f"the column {X.columns[i]!r} of X has {kind} in the training: give it the type it "
+                f"had"
+            )
         changed = {
             i: X.iloc[:, i].cat.set_categories(of_training)
             for i, of_training in self.by_column.items()
@@ -75,9 +87,11 @@ class ColumnCategories:
 
 
 class TrainingFeatures(BaseEstimator):
-    """Number and names of the features of the training data, against which those of validation data are checked.
+    """Number and names of the features of the training data, against which those of validation data
+    are checked.
 
-    The ranker gets them only when its training has ended, so that a fit that fails leaves the ranker unchanged.
+    The ranker gets them only when its training has ended, so that a fit that fails leaves the
+    ranker unchanged.
 
     Attributes
     ----------
@@ -98,8 +112,12 @@ class TrainingFeatures(BaseEstimator):
     _takes_infinity = False
 
     @classmethod
-    def of_model(cls, n_features: int, names: list[str] | None, categories: Mapping[int, list[Any] | None]) -> Self:
-        """The features of a model that was read from a file; `names` is None if they have no names."""
+    def of_model(
+        cls, n_features: int, names: list[str] | None, categories: Mapping[int, list[Any] | None]
+    ) -> Self:
+        """The features of a model that was read from a file; `names` is None if they have no
+        names.
+        """
         features = cls()
         # None stands for categories that the model does not know.
         by_column = {i: pd.Index(values) for i, values in categories.items() if values}
@@ -122,7 +140,9 @@ class TrainingFeatures(BaseEstimator):
             names = self.query_features.get_feature_names_out()
             sources = [column for _, column in self.query_features.features_]
         number = self.n_features_in_ + len(sources)
-        return Features(number, None if names is None else names.tolist(), self.categorical_features, sources)
+        return Features(
+            number, None if names is None else names.tolist(), self.categorical_features, sources
+        )
 
     def learn(self, X: Any) -> Any:
         """Set number and names to those of `X`, and return the checked features."""
@@ -135,26 +155,29 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     Parameters
     ----------
     estimator : estimator
-        Its attributes `n_features_in_` and `feature_names_in_` are the number and the names that `X` must have, and
-        `_takes_infinity` says whether values may be infinite.
+        Its attributes `n_features_in_` and `feature_names_in_` are the number and the names that
+        `X` must have, and `_takes_infinity` says whether values may be infinite.
     X : array-like, sparse matrix, DataFrame, pyarrow Table or FeatureFiles, shape (n_documents, n_features)
-        Columns of a DataFrame that are numbered 0, 1, ... have no names. Other names that are no strings become
-        strings.
+        Columns of a DataFrame that are numbered 0, 1, ... have no names. Other names that are no
+        strings become strings.
     reset : bool, default False
-        Set the attributes of `estimator` to number and names of the features of `X` instead of checking them.
+        Set the attributes of `estimator` to number and names of the features of `X` instead of
+        checking them.
 
     Returns
     -------
-    ndarray, sparse matrix in CSR format, pandas DataFrame or FeatureFiles, shape (n_documents, n_features)
-        pandas DataFrames have the categories of the training data, and others are missing values; polars DataFrames and
-        pyarrow Tables become pandas DataFrames, and sparse columns and those of pyarrow types plain ones. Everything
-        else becomes an array or a sparse matrix of floats.
+    ndarray, sparse matrix in CSR format, pandas DataFrame or FeatureFiles, shape (n_documents,
+    n_features)
+        pandas DataFrames have the categories of the training data, and others are missing values;
+        polars DataFrames and pyarrow Tables become pandas DataFrames, and sparse columns and those
+        of pyarrow types plain ones. Everything else becomes an array or a sparse matrix of floats.
 
     Raises
     ------
     ValueError
-        For features of another number, with other names, or with categories in place of numbers, and if one is masked,
-        no real number, or infinite where the boosting library does not take infinity.
+        For features of another number, with other names, or with categories in place of numbers,
+        and if one is masked, no real number, or infinite where the boosting library does not take
+        infinity.
     """
     if isinstance(X, FeatureStream):
         # The values in files are checked when they are read.
@@ -187,24 +210,38 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
 
 
 def _is_checked_array(estimator: Any, X: Any) -> bool:
-    """Whether `X` is an array without names that needs no conversion and has no fault; it may be one if this is False.
+    """Whether `X` is an array without names that needs no conversion and has no fault; it may be
+    one if this is False.
 
     scikit-learn's own checks take as long as the prediction of a query.
     """
     is_plain = type(X) is np.ndarray and X.dtype in (np.float32, np.float64) and len(X) > 0
-    is_known = is_plain and X.shape[1:] == (estimator.n_features_in_,) and not hasattr(estimator, "feature_names_in_")
+    is_known = (
+        is_plain
+        and X.shape[1:] == (estimator.n_features_in_,)
+        and not hasattr(estimator, "feature_names_in_")
+    )
     return is_known and (estimator._takes_infinity or not np.isinf(X).any())
 
 
 def plain_values(names: Any, X: Any) -> Any:
-    """The values of the few rows of a DataFrame whose columns have these names and plain numbers; None for other X.
+    """The values of the few rows of a DataFrame whose columns have these names and plain numbers;
+    None for other X.
 
-    The checks of a DataFrame, and its conversion in the libraries, take longer than the prediction of a query.
+    The checks of a DataFrame, and its conversion in the libraries, take longer than the prediction
+    of a query.
     """
-    if type(X) is not pd.DataFrame or not 0 < len(X) <= _ROWS_PER_BLOCK or X.columns.tolist() != list(names):
+    if (
+        type(X) is not pd.DataFrame
+        or not 0 < len(X) <= _ROWS_PER_BLOCK
+        or X.columns.tolist() != list(names)
+    ):
         return None
     types = set(X.dtypes)
-    if not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8 for dtype in types):
+    if not all(
+        isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8
+        for dtype in types
+    ):
         return None
     values = X.to_numpy(np.float32 if types == {np.dtype(np.float32)} else np.float64)
     # Infinity may be a fault, and XGBoost would round larger integers in another way.
@@ -223,7 +260,10 @@ def _as_array(X: Any) -> Any:
 def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
     """Check types, values and names of the columns of a pandas DataFrame."""
     if X.ndim != 2 or X.shape[1] == 0:
-        got, advice = f"a {type(X).__name__} of shape {X.shape}", ". For one feature pass the DataFrame X.to_frame()"
+        got, advice = (
+            f"a {type(X).__name__} of shape {X.shape}",
+            ". For one feature pass the DataFrame X.to_frame()",
+        )
         refuse("X", X, "a DataFrame with columns that are features", advice, got=got)
     if not X.columns.is_unique:
         repeated = X.columns[X.columns.duplicated()][0]
@@ -242,7 +282,10 @@ def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
             categories[i] = X.iloc[:, i].array.__arrow_array__().to_pandas().array
             continue
         numbers.append(i)
-        if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(X.iloc[:, i]) in _NUMERIC_OBJECTS:
+        if (
+            pd.api.types.is_object_dtype(dtype)
+            and pd.api.types.infer_dtype(X.iloc[:, i]) in _NUMERIC_OBJECTS
+        ):
             converted[name] = np.float64
             continue
         if dtype not in types:
@@ -268,15 +311,24 @@ def _check_names(estimator: Any, X: Any, reset: bool) -> None:
     except ValueError as error:
         if not set(getattr(estimator, "feature_names_in_", [None])) <= {*X.columns}:
             raise
-        columns = "X_train.columns" if isinstance(estimator, TrainingFeatures) else "ranker.feature_names_in_"
+        columns = (
+            "X_train.columns"
+            if isinstance(estimator, TrainingFeatures)
+            else "ranker.feature_names_in_"
+        )
         advice = f"Take the columns of the training in their sequence: X[{columns}]"
         raise ValueError(f"{str(error).rstrip()}\n{advice}") from None
 
 
 def _plain_type(dtype: Any) -> Any:
-    """The type of a column of numbers, or one in its place that both libraries take; None if it has no numbers."""
+    """The type of a column of numbers, or one in its place that both libraries take; None if it has
+    no numbers.
+    """
     plain = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
-    is_number = pd.api.types.is_numeric_dtype(plain) or str(plain) in ("bool[pyarrow]", "null[pyarrow]")
+    is_number = pd.api.types.is_numeric_dtype(plain) or str(plain) in (
+        "bool[pyarrow]",
+        "null[pyarrow]",
+    )
     if not is_number or pd.api.types.is_complex_dtype(plain):
         return None
     return np.float64 if isinstance(plain, pd.ArrowDtype) else plain
@@ -293,41 +345,52 @@ def _refuse_columns(X: Any, names: list[Any]) -> NoReturn:
 def _refuse_infinity(X: Any, numbers: list[int]) -> None:
     """Raise ValueError if one of these columns of a pandas DataFrame contains infinity.
 
-    They are looked at together: single columns of pandas take longer than the prediction of a query.
+    They are looked at together: single columns of pandas take longer than the prediction of a
+    query.
     """
     names = X.columns[numbers]
     for start in range(0, len(X), _ROWS_PER_BLOCK):
         block = X.iloc[start : start + _ROWS_PER_BLOCK]
         columns = block if len(numbers) == X.shape[1] else block.iloc[:, numbers]
         infinite = np.isinf(columns.to_numpy(np.float64, na_value=np.nan)).any(axis=0)
-        refuse_first(infinite, lambda i: f"the column {names[i]!r} of X contains infinity; use NaN for a missing value")
+        refuse_first(
+            infinite,
+            lambda i: (
+                f"the column {names[i]!r} of X contains infinity; use NaN for a missing value"
+            ),
+        )
 
 
 def _with_text_names(estimator: Any, X: Any, reset: bool) -> Any:
-    """The frame with names of columns that are strings, or with columns 0, 1, ..., which are no names.
+    """The frame with names of columns that are strings, or with columns 0, 1, ..., which are no
+    names.
 
     scikit-learn compares names only if all of them are strings.
     """
     names, may_be_unnamed = list(X.columns), reset or not hasattr(estimator, "feature_names_in_")
-    if all(isinstance(name, str) for name in names) or (may_be_unnamed and names == list(range(len(names)))):
+    if all(isinstance(name, str) for name in names) or (
+        may_be_unnamed and names == list(range(len(names)))
+    ):
         return X
     if may_be_unnamed and not reset:
         raise ValueError(
-            f"the columns of X are {names[:5]}, but the ranker was trained on features without names: the columns of a "
-            f"DataFrame must then be strings, or 0, 1, ... in this sequence"
+            f"the columns of X are {names[:5]}, but the ranker was trained on features without "
+            f"names: the columns of a DataFrame must then be strings, or 0, 1, ... in this sequence"
         )
     return X.set_axis([str(name) for name in names], axis=1)
 
 
 def _are_equal(name: Any, categories: Any, of_training: Any) -> bool:
     """Whether categories are the known ones; raises ValueError if they are of another kind."""
-    if categories is of_training or (categories.dtype == of_training.dtype and categories.equals(of_training)):
+    if categories is of_training or (
+        categories.dtype == of_training.dtype and categories.equals(of_training)
+    ):
         return True
     kinds = [index.inferred_type for index in (categories, of_training)]
     if len(categories) and kinds[0] != kinds[1] and not categories.isin(of_training).any():
         raise ValueError(
-            f"the column {name!r} of X has categories such as {categories[0]!r}, and in the training it had such as "
-            f"{of_training[0]!r}: give it the type of the training data"
+            f"the column {name!r} of X has categories such as {categories[0]!r}, and in the "
+            f"training it had such as {of_training[0]!r}: give it the type of the training data"
         )
     return False
 

@@ -17,7 +17,8 @@ from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Surrogate
 from boostrank.training.objective import BoundLoss, Objective
 
-#: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md, "Defaults").
+#: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md,
+#: "Defaults").
 DEFAULT_LOSS = "softmax"
 #: Extensions enter their losses here, under the names that rankers take.
 ENTRY_POINTS = "boostrank.losses"
@@ -30,7 +31,12 @@ class BindableLoss(ABC):
 
     @abstractmethod
     def bind(
-        self, labels: Labels, queries: Queries, dcg: DCG, normalize: Normalize, weights: Floats | None
+        self,
+        labels: Labels,
+        queries: Queries,
+        dcg: DCG,
+        normalize: Normalize,
+        weights: Floats | None,
     ) -> BoundLoss:
         """Bind the loss to grouped labels and weights of documents; see :func:`bind`."""
 
@@ -64,8 +70,10 @@ def get_loss(loss: str | Loss) -> Loss:
     instance = find_loss(loss)
     if instance is None:
         raise ValueError(
-            f"unknown objective {loss!r}{did_you_mean(loss, loss_names())}; boostrank.surrogates.SURROGATES and "
-            "boostrank.preferences.EDGE_LOSSES have all names; or give an instance of Surrogate or EdgeLoss"
+            f"unknown objective {loss!r}{did_you_mean(loss, loss_names())}; "
+            f"boostrank.surrogates.SURROGATES and "
+            "boostrank.preferences.EDGE_LOSSES have all names; or give an instance of Surrogate or "
+            "EdgeLoss"
         )
     return instance
 
@@ -110,8 +118,9 @@ def bind(
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         Kind of targets of a surrogate; see :func:`boostrank.make_targets`.
     weights : ndarray, shape (n_documents,), optional
-        Weights of documents, grouped and checked, as :func:`~boostrank.queries.weights.document_weights` returns them
-        and :meth:`Labels.weighted` multiplies them.
+        Weights of documents, grouped and checked, as
+        :func:`~boostrank.queries.weights.document_weights` returns them and :meth:`Labels.weighted`
+        multiplies them.
 
     Returns
     -------
@@ -120,8 +129,8 @@ def bind(
     Raises
     ------
     ValueError
-        If the loss does not take such labels or weights or this `normalize`, or a target is outside of the surrogate's
-        `target_bounds`.
+        If the loss does not take such labels or weights or this `normalize`, or a target is outside
+        of the surrogate's `target_bounds`.
 
     Examples
     --------
@@ -139,8 +148,9 @@ def bind(
     if not loss.within_bounds(targets).all():
         low, high = loss.target_bounds
         raise ValueError(
-            f"{loss!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they reach from "
-            f"{targets.min():g} to {targets.max():g}: use normalize='dcg' with a discount that starts at 1 or more, "
+            f"{loss!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they "
+            f"reach from {targets.min():g} to {targets.max():g}: use normalize='dcg' with a "
+            f"discount that starts at 1 or more, "
             "normalize='none' of ClickLabels, or another surrogate"
         )
     return Objective(loss, targets, queries, weights)

@@ -29,60 +29,69 @@ from boostrank.queries.segments import BLOCK_ROWS, Segments, parts, ranges
 from boostrank.training.data import features_and_qid, grouped_features, id_per_row
 from boostrank.training.features import TrainingFeatures, check_features
 
-#: The kinds of features, and what stands behind the name of the column in the names of their columns.
+#: The kinds of features, and what stands behind the name of the column in the names of their
+#: columns.
 KINDS: Mapping[str, str] = {
     "standardize": "standardized in query",
     "rank": "rank in query",
     "minmax": "min-max scaled in query",
 }
-#: Two columns are the same if so many random sums of their values differ by less than this share of their norm.
+#: Two columns are the same if so many random sums of their values differ by less than this share of
+#: their norm.
 N_SUMS, TOLERANCE = 4, 1e-5
 #: What NaN and infinite values count as in these sums.
 _MISSING, _INFINITE = 0.123, 45.6
-#: Lists differ from those of the training if the middle one of them has fewer or more documents than 90% of those; of
-#: fewer lists than the second number, by this factor beyond that. Many lists also differ if the spread within lists of
-#: this share of the columns does by this factor.
+#: Lists differ from those of the training if the middle one of them has fewer or more documents
+#: than 90% of those; of fewer lists than the second number, by this factor beyond that. Many lists
+#: also differ if the spread within lists of this share of the columns does by this factor.
 LEVELS, FEW_LISTS, FACTOR = (0.05, 0.95), 5, 2.0
 MANY_LISTS, SHARE_OF_COLUMNS = 20, 0.2
 #: Spreads are those of at most so many lists.
 MAX_LISTS = 200
 _EDITED = "the field boostrank_query_features was damaged or edited, and is not that of the model: save the model again"
-_ADVICE = "train on lists that are cut as those at prediction, because features are relative to the list"
+_ADVICE = (
+    "train on lists that are cut as those at prediction, because features are relative to the list"
+)
 
 
 class QueryFeatures(TransformerMixin, BaseEstimator):
     """Add features that say how a document stands among the documents of its query.
 
-    Trees score each document alone, and compare a price or a BM25 score with thresholds of all queries. Often it
-    decides how the value stands among those of the list. So each column that varies within queries is added once more:
+    Trees score each document alone, and compare a price or a BM25 score with thresholds of all
+    queries. Often it decides how the value stands among those of the list. So each column that
+    varies within queries is added once more:
 
-    - ``"standardize"``: ``(x - mean) / std``, with the mean and the standard deviation of the list; 0 if all values of
-      the list are equal, and so for a list of one document.
-    - ``"rank"``: the rank of the value in the list, 1 for the smallest one, divided by the number of values. Equal
-      values share the mean of their ranks; the value of a list of one document is 1.
-    - ``"minmax"``: ``(x - least) / (largest - least)``, with the least and the largest value of the list; 0 if all are
-      equal. It is the normalization of the LETOR collections.
+    - ``"standardize"``: ``(x - mean) / std``, with the mean and the standard deviation of the list;
+      0 if all values of the list are equal, and so for a list of one document.
+    - ``"rank"``: the rank of the value in the list, 1 for the smallest one, divided by the number
+      of values. Equal values share the mean of their ranks; the value of a list of one document is
+      1.
+    - ``"minmax"``: ``(x - least) / (largest - least)``, with the least and the largest value of the
+      list; 0 if all are equal. It is the normalization of the LETOR collections.
 
-    Missing values stay missing, and do not count. Infinite values count only in ranks, and otherwise stay infinite.
+    Missing values stay missing, and do not count. Infinite values count only in ranks, and
+    otherwise stay infinite.
 
-    The rankers of boostrank have the parameter `query_features` in place of this transformer. It is for other rankers
-    and for pipelines. The lists at prediction must be drawn as those of the training: with only the ten best documents
-    of a first stage, for example, most of the ranks are other ones.
+    The rankers of boostrank have the parameter `query_features` in place of this transformer. It is
+    for other rankers and for pipelines. The lists at prediction must be drawn as those of the
+    training: with only the ten best documents of a first stage, for example, most of the ranks are
+    other ones.
 
     Parameters
     ----------
     kind : {"standardize", "rank", "minmax"} or list of these, default ("standardize", "rank")
     columns : list of str or int, optional
-        The columns to take, by name or by index. By default those that vary within some query of the training data and
-        are no categories; and of several new columns that are the same, or a new column that is the same as a column
-        that was there before, only the first one is kept. In a ranker, parameters of the boosting library may say
-        which columns are categories too, by name or by index. A sparse matrix needs `columns`, because its new columns
-        are dense.
+        The columns to take, by name or by index. By default those that vary within some query of
+        the training data and are no categories; and of several new columns that are the same, or a
+        new column that is the same as a column that was there before, only the first one is kept.
+        In a ranker, parameters of the boosting library may say which columns are categories too, by
+        name or by index. A sparse matrix needs `columns`, because its new columns are dense.
     cut_copies : int, default 0
-        Only for the parameter `query_features` of a ranker: the number of copies of each list to train on in which
-        random documents are left out, a random share of them, and whose features are relative to the rest of the list.
-        They make scores depend less on the documents that a list has. Each adds half of the rows to the training.
-        Left-out queries, which choose the number of rounds, are left out with their copies.
+        Only for the parameter `query_features` of a ranker: the number of copies of each list to
+        train on in which random documents are left out, a random share of them, and whose features
+        are relative to the rest of the list. They make scores depend less on the documents that a
+        list has. Each adds half of the rows to the training. Left-out queries, which choose the
+        number of rounds, are left out with their copies.
 
     Attributes
     ----------
@@ -93,11 +102,12 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
 
     References
     ----------
-    Qin, Liu, Xu and Li, "LETOR: A benchmark collection for research on learning to rank for information retrieval",
-    Information Retrieval 2010 (normalization within queries). Neural rankers see the list instead: Ai et al., "Learning
-    groupwise multivariate scoring functions", ICTIR 2019; Pang et al., "SetRank", SIGIR 2020; Pobrotyn et al.,
-    "Context-aware learning to rank with self-attention", 2020; Qin et al., "Are neural rankers still outperformed by
-    gradient boosted decision trees?", ICLR 2021.
+    Qin, Liu, Xu and Li, "LETOR: A benchmark collection for research on learning to rank for
+    information retrieval", Information Retrieval 2010 (normalization within queries). Neural
+    rankers see the list instead: Ai et al., "Learning groupwise multivariate scoring functions",
+    ICTIR 2019; Pang et al., "SetRank", SIGIR 2020; Pobrotyn et al., "Context-aware learning to rank
+    with self-attention", 2020; Qin et al., "Are neural rankers still outperformed by gradient
+    boosted decision trees?", ICLR 2021.
 
     Examples
     --------
@@ -122,7 +132,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
     >>> ranker = LGBMRanker(verbosity=-1).fit(transformer.transform(X, qid), y, group=sizes)
     """
 
-    # The least and the largest size of most lists of the training, and the spreads of their columns, if known.
+    # The least and the largest size of most lists of the training, and the spreads of their
+    # columns, if known.
     _sizes: list[float] | None = None
     _spreads: list[float] | None = None
     # Those of the model whose training goes on.
@@ -152,16 +163,20 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         y : ignored
             Labels that have query ids give them, such as :class:`boostrank.ClickLabels`.
         qid : array-like, shape (n_documents,), or str
-            Query ids, as in :meth:`boostrank.LightGBMRanker.fit`; also a column or an index level "qid" of X.
+            Query ids, as in :meth:`boostrank.LightGBMRanker.fit`; also a column or an index level
+            "qid" of X.
 
         Raises
         ------
         ValueError
-            If there are no query ids, for an unknown kind, for columns that do not exist or that are categories, and
-            for a sparse matrix without `columns`.
+            If there are no query ids, for an unknown kind, for columns that do not exist or that
+            are categories, and for a sparse matrix without `columns`.
         """
         if self.cut_copies:
-            raise ValueError("a transformer makes no rows: give cut_copies in query_features= of a ranker of boostrank")
+            raise ValueError(
+                "a transformer makes no rows: give cut_copies in query_features= of a ranker of "
+                "boostrank"
+            )
         X, ids = features_and_qid(X, y, qid, None, "QueryFeatures.fit")
         features = TrainingFeatures()
         features._takes_infinity = True
@@ -176,18 +191,20 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         X : array-like, sparse matrix, DataFrame or FeatureFiles, shape (n_documents, n_features)
             The columns of the training.
         qid : array-like, shape (n_documents,), or str
-            As in :meth:`fit`; also one number, ``qid=0``, which makes one list of all rows. All documents of a query
-            must be there.
+            As in :meth:`fit`; also one number, ``qid=0``, which makes one list of all rows. All
+            documents of a query must be there.
 
         Returns
         -------
         ndarray, sparse matrix or DataFrame of pandas or polars, shape (n_documents, n_features_out)
-            As X, with the new columns, which are float32, behind the others, and without a column of query ids.
+            As X, with the new columns, which are float32, behind the others, and without a column
+            of query ids.
 
         Warns
         -----
         UserWarning
-            If the lists are far shorter or longer than those of the training, or their values spread otherwise.
+            If the lists are far shorter or longer than those of the training, or their values
+            spread otherwise.
         """
         check_is_fitted(self, "features_")
         X, ids = features_and_qid(X, None, id_per_row(X, qid), None, "QueryFeatures.transform")
@@ -206,15 +223,20 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         return self.fit(X, y, qid).transform(X, qid)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of all columns; those of X without names are `input_features`, or "x0", "x1", ..."""
+        """Names of all columns; those of X without names are `input_features`, or "x0", "x1",
+        ...
+        """
         check_is_fitted(self, "features_")
         names = _check_feature_names_in(self, input_features)
-        return np.array([*names, *(f"{names[i]} ({KINDS[kind]})" for kind, i in self.features_)], dtype=object)
+        return np.array(
+            [*names, *(f"{names[i]} ({KINDS[kind]})" for kind, i in self.features_)], dtype=object
+        )
 
     def learn(self, X: Any, queries: Queries, features: TrainingFeatures) -> Self:
         """Fit to checked features, grouped by query, whose number and names are in `features`.
 
-        If `X` is None, because the data are on several machines, all columns are taken that have no categories.
+        If `X` is None, because the data are on several machines, all columns are taken that have no
+        categories.
         """
         check_count("cut_copies", self.cut_copies, 0)
         kinds = as_list(self.kind)
@@ -226,19 +248,33 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         names = None if names is None else names.tolist()
         described = Features(features.n_features_in_, names, features.categorical_features)
         if self.columns is None and sp.issparse(X):
-            raise ValueError("query features of a sparse matrix are dense: give columns, those to compute them from")
-        types = feature_types("feature_types", self._categorical.get("feature_types", {}), described, {})
-        codes = feature_choice("categorical_feature", self._categorical.get("categorical_feature", []), described, {})
+            raise ValueError(
+                "query features of a sparse matrix are dense: give columns, those to compute them "
+                "from"
+            )
+        types = feature_types(
+            "feature_types", self._categorical.get("feature_types", {}), described, {}
+        )
+        codes = feature_choice(
+            "categorical_feature", self._categorical.get("categorical_feature", []), described, {}
+        )
         categorical = {i for i, kind in enumerate(types) if kind == "c"} | {*codes}
-        columns = [*dict.fromkeys(described.index("columns", column) for column in as_list(self.columns))]
+        columns = [
+            *dict.fromkeys(described.index("columns", column) for column in as_list(self.columns))
+        ]
         if self.columns is None:
             columns = [i for i in range(described.number) if i not in categorical]
         for column in categorical.intersection(columns):
-            raise ValueError(f"columns of query features must be numbers, and the column {column} of X has categories")
+            raise ValueError(
+                f"columns of query features must be numbers, and the column {column} of X has "
+                f"categories"
+            )
         candidates = [(kind, column) for kind in dict.fromkeys(kinds) for column in columns]
         if self.columns is not None or X is None:
             useful = candidates
-        elif {*self._continued} <= {*candidates} and {kind for kind, _ in self._continued} == {*kinds}:
+        elif {*self._continued} <= {*candidates} and {kind for kind, _ in self._continued} == {
+            *kinds
+        }:
             useful = [*self._continued]
         else:
             useful = self._useful(X, queries, columns, candidates)
@@ -256,8 +292,11 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         The values of arrays, of DataFrames of numbers of one type, and of files are not copied.
         """
         if is_pandas(X) and not any(isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes):
-            # The type in which LightGBM takes the columns. If all of them have it, they are not copied.
-            X = X.to_numpy(np.result_type(np.float32, *(dtype.type for dtype in X.dtypes)), na_value=np.nan)
+            # The type in which LightGBM takes the columns. If all of them have it, they are not
+            # copied.
+            X = X.to_numpy(
+                np.result_type(np.float32, *(dtype.type for dtype in X.dtypes)), na_value=np.nan
+            )
         if is_pandas(X) or sp.issparse(X):
             return self._append(X, self._values(X, queries))
         return WithQueryFeatures(X, queries, self)
@@ -268,28 +307,45 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         return self.expand(X, queries)
 
     def continue_from(self, model: Any) -> None:
-        """Fit later to the features that a model has, if it has those of a transformer with the same settings."""
+        """Fit later to the features that a model has, if it has those of a transformer with the
+        same settings.
+        """
         self._continued = getattr(getattr(model, "query_features_", None), "features_", ())
 
     def with_cut_copies(
         self, data: GroupedData, kept: Bools | None, random_state: np.random.RandomState
     ) -> tuple[GroupedData, Bools | None]:
-        """Training data with `cut_copies` of each query, or of those in the mask `kept`, and the mask of all of these.
+        """Training data with `cut_copies` of each query, or of those in the mask `kept`, and the
+        mask of all of these.
 
         A copy has the id of its query.
         """
         queries = data.queries
-        copied = np.tile(np.arange(queries.n_queries) if kept is None else np.flatnonzero(kept), self.cut_copies)
-        sizes = np.maximum(1, np.round(random_state.random_sample(len(copied)) * queries.sizes[copied])).astype(int)
+        copied = np.tile(
+            np.arange(queries.n_queries) if kept is None else np.flatnonzero(kept), self.cut_copies
+        )
+        sizes = np.maximum(
+            1, np.round(random_state.random_sample(len(copied)) * queries.sizes[copied])
+        ).astype(int)
         lists = Segments.from_sizes(queries.sizes[copied])
         is_left = lists.ranks(random_state.random_sample(lists.n_rows)) <= lists.repeat(sizes)
-        rows = np.append(np.arange(queries.n_documents), ranges(queries.starts[copied], lists.sizes)[is_left])
-        all_queries = Queries.from_sizes(np.append(queries.sizes, sizes), np.append(queries.ids, queries.ids[copied]))
+        rows = np.append(
+            np.arange(queries.n_documents), ranges(queries.starts[copied], lists.sizes)[is_left]
+        )
+        all_queries = Queries.from_sizes(
+            np.append(queries.sizes, sizes), np.append(queries.ids, queries.ids[copied])
+        )
         # Queries without weight may be left out already.
         is_stream = isinstance(data.X, WithQueryFeatures)
-        X = data.X._X[data.X._rows] if is_stream else _safe_indexing(data.X, slice(self.n_features_in_), axis=1)
+        X = (
+            data.X._X[data.X._rows]
+            if is_stream
+            else _safe_indexing(data.X, slice(self.n_features_in_), axis=1)
+        )
         if isinstance(X, FeatureStream):
-            raise ValueError("cut_copies takes features in memory: the rows of FeatureFiles cannot be repeated")
+            raise ValueError(
+                "cut_copies takes features in memory: the rows of FeatureFiles cannot be repeated"
+            )
         with named_part("cut_copies of query_features"):
             copies = replace(data, X=X).take_rows(rows, all_queries)
         kept = None if kept is None else np.append(kept, np.ones(len(copied), dtype=bool))
@@ -303,24 +359,34 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         (least, largest), middle = self._sizes, float(np.median(queries.sizes))
         if not least / factor <= middle <= largest * factor:
             warn(
-                f"the median length of the lists to score is {middle:g}, and 90% of the lists of the training have "
-                f"{least:g} to {largest:g} documents: {_ADVICE}"
+                f"the median length of the lists to score is {middle:g}, and 90% of the lists of "
+                f"the training have {least:g} to {largest:g} documents: {_ADVICE}"
             )
         elif queries.n_queries >= MANY_LISTS:
             with np.errstate(divide="ignore", invalid="ignore"):
-                factors = np.abs(np.log(_spreads(X, queries, self.columns_) / np.array(self._spreads)))
+                factors = np.abs(
+                    np.log(_spreads(X, queries, self.columns_) / np.array(self._spreads))
+                )
             differs = factors > np.log(FACTOR)
             if differs.sum() > SHARE_OF_COLUMNS * len(differs):
                 name = self.get_feature_names_out()[self.columns_[int(np.argmax(differs))]]
                 warn(
-                    f"{differs.sum()} of {len(differs)} columns, such as {name!r}, have a standard deviation within "
-                    f"lists that differs from that of the training by more than a factor of {FACTOR:g}: {_ADVICE}"
+                    f"{differs.sum()} of {len(differs)} columns, such as {name!r}, have a standard "
+                    f"deviation within lists that differs from that of the training by more than a "
+                    f"factor of {FACTOR:g}: {_ADVICE}"
                 )
 
     def note(self) -> str:
-        """The fitted transformer as a text of one line, for model files; :func:`features_of_note` reads it."""
-        columns = {"n_columns": self.n_features_in_, "has_names": hasattr(self, "feature_names_in_")}
-        return json.dumps({"features": self.features_, **columns, "sizes": self._sizes, "spreads": self._spreads})
+        """The fitted transformer as a text of one line, for model files; :func:`features_of_note`
+        reads it.
+        """
+        columns = {
+            "n_columns": self.n_features_in_,
+            "has_names": hasattr(self, "feature_names_in_"),
+        }
+        return json.dumps(
+            {"features": self.features_, **columns, "sizes": self._sizes, "spreads": self._spreads}
+        )
 
     def _set_features(self, of_columns: TrainingFeatures, features: list[tuple[Any, int]]) -> None:
         self.features_, self.n_features_in_ = features, of_columns.n_features_in_
@@ -330,14 +396,24 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
 
-    def _useful(self, X: Any, queries: Queries, columns: list[int], candidates: list[tuple[Any, int]]) -> Any:
-        """The candidates that differ between documents of a query, each once, and not equal to a column of X."""
+    def _useful(
+        self, X: Any, queries: Queries, columns: list[int], candidates: list[tuple[Any, int]]
+    ) -> Any:
+        """The candidates that differ between documents of a query, each once, and not equal to a
+        column of X.
+        """
         n_columns, n_all = len(columns), len(columns) + len(candidates)
-        varies, sums, squares = np.zeros(n_columns, dtype=bool), np.zeros((N_SUMS, n_all)), np.zeros(n_all)
+        varies, sums, squares = (
+            np.zeros(n_columns, dtype=bool),
+            np.zeros((N_SUMS, n_all)),
+            np.zeros(n_all),
+        )
         random = np.random.default_rng(0)
         for block in queries.blocks():
             rows, part = _dense(X, block.rows, columns), block.part
-            varies |= (np.fmax.reduceat(rows, part.starts) > np.fmin.reduceat(rows, part.starts)).any(axis=0)
+            varies |= (
+                np.fmax.reduceat(rows, part.starts) > np.fmin.reduceat(rows, part.starts)
+            ).any(axis=0)
             values = np.hstack([rows, _compute(rows, part, columns, candidates)])
             values = np.nan_to_num(values, nan=_MISSING, posinf=_INFINITE, neginf=-_INFINITE)
             with np.errstate(over="ignore", invalid="ignore"):
@@ -346,7 +422,10 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         useful, is_kept = [], np.arange(n_all) < n_columns
         for i, (kind, column) in enumerate(candidates, n_columns):
             distances = np.abs(sums[:, is_kept] - sums[:, [i]]).max(axis=0)
-            if varies[columns.index(column)] and not (distances <= TOLERANCE * squares[i] ** 0.5).any():
+            if (
+                varies[columns.index(column)]
+                and not (distances <= TOLERANCE * squares[i] ** 0.5).any()
+            ):
                 is_kept[i] = True
                 useful.append((kind, column))
         return useful
@@ -356,14 +435,22 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         columns = self.columns_
         values = np.empty((queries.n_documents, len(self.features_)), dtype=np.float32)
         for block in queries.blocks():
-            values[block.rows] = _compute(_dense(X, block.rows, columns), block.part, columns, self.features_)
+            values[block.rows] = _compute(
+                _dense(X, block.rows, columns), block.part, columns, self.features_
+            )
         return values
 
     def _append(self, X: Any, values: NDArray[np.float32]) -> Any:
         """Features in memory with the new columns behind them."""
         if is_pandas(X):
-            return pd.concat([X, pd.DataFrame(values, index=X.index, columns=self._new_names())], axis=1)
-        return sp.hstack([X, sp.csr_array(values)], format="csr") if hasattr(X, "tocsr") else np.hstack([X, values])
+            return pd.concat(
+                [X, pd.DataFrame(values, index=X.index, columns=self._new_names())], axis=1
+            )
+        return (
+            sp.hstack([X, sp.csr_array(values)], format="csr")
+            if hasattr(X, "tocsr")
+            else np.hstack([X, values])
+        )
 
     @property
     def columns_(self) -> list[int]:
@@ -380,7 +467,8 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
 
 
 class WithQueryFeatures(FeatureStream):
-    """Features with those that a :class:`QueryFeatures` adds, which are computed where they are read.
+    """Features with those that a :class:`QueryFeatures` adds, which are computed where they are
+    read.
 
     Parameters
     ----------
@@ -408,11 +496,17 @@ class WithQueryFeatures(FeatureStream):
 
     @property
     def rows_per_block(self) -> int:
-        """Number of rows of the blocks in which features are read: at least those of the longest list."""
+        """Number of rows of the blocks in which features are read: at least those of the longest
+        list.
+        """
         return max(super().rows_per_block, int(self._queries.sizes.max(initial=1)))
 
-    def read(self, start: int = 0, stop: int | None = None, columns: slice = slice(None)) -> NDArray[Any]:
-        """Read rows, and compute the features of the lists that they belong to: all columns, or some new ones."""
+    def read(
+        self, start: int = 0, stop: int | None = None, columns: slice = slice(None)
+    ) -> NDArray[Any]:
+        """Read rows, and compute the features of the lists that they belong to: all columns, or
+        some new ones.
+        """
         rows, n_columns = self._rows[start:stop], self._X.shape[1]
         first, end, _ = columns.indices(self.shape[1])
         features = self._transformer.features_[max(0, first - n_columns) : end - n_columns]
@@ -420,14 +514,21 @@ class WithQueryFeatures(FeatureStream):
         values = np.empty((len(rows), end - first), self.dtype if n_old else np.float32)
         if not len(rows):
             return values
-        first_list, last_list = np.searchsorted(self._queries.indptr, [rows[0], rows[-1]], side="right")
+        first_list, last_list = np.searchsorted(
+            self._queries.indptr, [rows[0], rows[-1]], side="right"
+        )
         indptr = self._queries.indptr[first_list - 1 : last_list + 1]
         for lists in parts(indptr[1:] - indptr[0], BLOCK_ROWS):
             low, high = indptr[lists.start], indptr[lists.stop]
-            block, part = _dense(self._X, slice(low, high)), Segments(indptr[lists.start : lists.stop + 1] - low)
+            block, part = (
+                _dense(self._X, slice(low, high)),
+                Segments(indptr[lists.start : lists.stop + 1] - low),
+            )
             taken = slice(*np.searchsorted(rows, [low, high]))
             values[taken, :n_old] = block[rows[taken] - low, first:]
-            values[taken, n_old:] = _compute(block, part, range(n_columns), features)[rows[taken] - low]
+            values[taken, n_old:] = _compute(block, part, range(n_columns), features)[
+                rows[taken] - low
+            ]
         return values
 
     def own_features(self) -> Any:
@@ -435,7 +536,9 @@ class WithQueryFeatures(FeatureStream):
         return self._X if len(self) == len(self._X) else self._X[self._rows]
 
     def column_blocks(self) -> Iterator[NDArray[Any]]:
-        """Return the features of X, and compute the others, in each block as many as a quarter of these."""
+        """Return the features of X, and compute the others, in each block as many as a quarter of
+        these.
+        """
         yield self.own_features()
         n_columns = self._X.shape[1]
         width = max(1, n_columns // 4)
@@ -444,7 +547,8 @@ class WithQueryFeatures(FeatureStream):
 
 
 def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
-    """The transformer, not fitted, of the parameter `query_features` of a ranker, which is not None.
+    """The transformer, not fitted, of the parameter `query_features` of a ranker, which is not
+    None.
 
     `native` are the native parameters of the ranker.
 
@@ -455,10 +559,13 @@ def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
         # The number 0 is equal to False.
         if value is not None and value is not False and value == value:
             raise ValueError(
-                f"query_features take only NaN for a missing value, so that {name}={value!r} is not possible beside "
+                f"query_features take only NaN for a missing value, so that {name}={value!r} is "
+                f"not possible beside "
                 "them: replace the number by NaN in X"
             )
-    transformer: QueryFeatures = clone(setting) if isinstance(setting, QueryFeatures) else QueryFeatures(setting)
+    transformer: QueryFeatures = (
+        clone(setting) if isinstance(setting, QueryFeatures) else QueryFeatures(setting)
+    )
     categorical = {name: native.get(name) for name in ("categorical_feature", "feature_types")}
     transformer._categorical = {
         name: value for name, value in categorical.items() if not isinstance(value, (str, NoneType))
@@ -467,7 +574,8 @@ def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
 
 
 def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeatures:
-    """The features of X of a model, with the fitted transformer that the note in a model file describes.
+    """The features of X of a model, with the fitted transformer that the note in a model file
+    describes.
 
     Raises ValueError for a note that was edited, and does not give the features of the booster.
     """
@@ -481,16 +589,23 @@ def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeature
         kinds, columns = zip(*features, strict=True) if features else ((), ())
         of_X.query_features = QueryFeatures([*dict.fromkeys(kinds)], [*dict.fromkeys(columns)])
         of_X.query_features._set_features(of_X, features)
-        of_X.query_features._sizes, of_X.query_features._spreads = fields["sizes"], fields["spreads"]
+        of_X.query_features._sizes, of_X.query_features._spreads = (
+            fields["sizes"],
+            fields["spreads"],
+        )
         described = of_X.query_features.get_feature_names_out().tolist()
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{_EDITED} ({error!r})") from error
-    if len(described) != of_booster.n_features_in_ or (names is not None and described != names.tolist()):
+    if len(described) != of_booster.n_features_in_ or (
+        names is not None and described != names.tolist()
+    ):
         raise ValueError(f"{_EDITED} ({described[-3:]})")
     return of_X
 
 
-def _compute(rows: NDArray[Any], part: Segments, columns: Sequence[int], features: Any) -> NDArray[np.float32]:
+def _compute(
+    rows: NDArray[Any], part: Segments, columns: Sequence[int], features: Any
+) -> NDArray[np.float32]:
     """Features of whole lists, from the dense values of some columns."""
     positions = {column: i for i, column in enumerate(columns)}
     return compute(rows, [(kind, positions[column]) for kind, column in features], part)
@@ -506,8 +621,12 @@ def _dense(X: Any, rows: slice, columns: Sequence[int] | None = None) -> NDArray
 
 
 def _spreads(X: Any, queries: Queries, columns: list[int]) -> NDArray[np.float64]:
-    """The mean over lists, of which a part is taken, of the standard deviation of columns within the list."""
-    taken = np.unique(np.linspace(0, queries.n_queries - 1, min(queries.n_queries, MAX_LISTS)).astype(int))
+    """The mean over lists, of which a part is taken, of the standard deviation of columns within
+    the list.
+    """
+    taken = np.unique(
+        np.linspace(0, queries.n_queries - 1, min(queries.n_queries, MAX_LISTS)).astype(int)
+    )
     rows, numbers = queries.rows_of(taken), np.repeat(taken, queries.sizes[taken])
     lists = pd.DataFrame(_dense(_safe_indexing(X, rows), slice(None), columns)).groupby(numbers)
     return lists.std(ddof=0).mean().to_numpy(np.float64)

@@ -1,4 +1,6 @@
-"""Settings of Sphinx for the guide: theme, references to public names, and formulas of docstrings."""
+"""Settings of Sphinx for the guide: theme, references to public names, and formulas of
+docstrings.
+"""
 
 import tomllib
 from importlib.util import find_spec
@@ -27,7 +29,8 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
 autosummary_generate = True
-# Names in the lists of the API stand with their packages, so that references in their first sentences are found.
+# Names in the lists of the API stand with their packages, so that references in their first
+# sentences are found.
 suppress_warnings = ["autosummary.import_cycle"]
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
@@ -37,8 +40,12 @@ linkcheck_ignore = [r"\w+\.html$"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "boostrank"
-# MathJax is a part of the site: formulas are drawn without a network, and no other server learns who reads them.
-html_static_path = ["static", f"{find_spec('sphinx-mathjax-offline').submodule_search_locations[0]}/static"]
+# MathJax is a part of the site: formulas are drawn without a network, and no other server learns
+# who reads them.
+html_static_path = [
+    "static",
+    f"{find_spec('sphinx-mathjax-offline').submodule_search_locations[0]}/static",
+]
 mathjax_path = "mathjax/tex-chtml.js"
 html_css_files = ["guide.css"]
 html_show_sourcelink = False
@@ -48,7 +55,11 @@ html_domain_indices = False
 html_sidebars = {"faq": [], "changes": []}
 html_theme_options = {
     # Other pages need the width for code, formulas and tables.
-    "secondary_sidebar_items": {"*": ["page-toc"], "_generated/api/**": ["page-toc"], "_generated/api/parameters": []},
+    "secondary_sidebar_items": {
+        "*": ["page-toc"],
+        "_generated/api/**": ["page-toc"],
+        "_generated/api/parameters": [],
+    },
     "show_toc_level": 2,
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
@@ -56,7 +67,9 @@ html_theme_options = {
 }
 
 # Addresses of the project, when it has them.
-urls = tomllib.loads(GUIDE.parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"].get("urls", {})
+urls = tomllib.loads(GUIDE.parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))[
+    "project"
+].get("urls", {})
 html_theme_options["external_links"] = [
     {"name": name, "url": url} for name, url in urls.items() if name != "Documentation"
 ]

@@ -1,4 +1,6 @@
-"""Docstrings as pages: formulas, members of classes, and references to names that stand in other modules."""
+"""Docstrings as pages: formulas, members of classes, and references to names that stand in other
+modules.
+"""
 
 import importlib
 import re
@@ -7,18 +9,41 @@ from docutils import nodes
 from generated_pages import public_names, public_object
 from sphinx.util import inspect
 
-GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "eta": "η", "mu": "μ", "pi": "π"}
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "delta": "δ",
+    "eps": "ε",
+    "eta": "η",
+    "mu": "μ",
+    "pi": "π",
+}
 GREEK |= {"rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ"}
-SIGNS = {"<=": "≤", ">=": "≥", "!=": "≠", "-+": "±", "->": "→", "infinity": "∞", "sqrt": "√", "grad": "∇"} | GREEK
-SIGN = re.compile("|".join([r"<=|>=|!=|-\+|->", *(rf"\b{word}(?![a-zA-Z_])" for word in SIGNS if word.isalpha())]))
-#: A letter, some words, sums, or norms, with an index: u_i, x*_ij, sum_{i, j}, C_psi; and a power: x^2, n^(a - 1).
+SIGNS = {
+    "<=": "≤",
+    ">=": "≥",
+    "!=": "≠",
+    "-+": "±",
+    "->": "→",
+    "infinity": "∞",
+    "sqrt": "√",
+    "grad": "∇",
+} | GREEK
+SIGN = re.compile(
+    "|".join([r"<=|>=|!=|-\+|->", *(rf"\b{word}(?![a-zA-Z_])" for word in SIGNS if word.isalpha())])
+)
+#: A letter, some words, sums, or norms, with an index: u_i, x*_ij, sum_{i, j}, C_psi; and a power:
+#: x^2, n^(a - 1).
 WORDS = "rank|click|relevant|estimate|sum|prod|max|min|sup|inf|log|argmin|argmax"
 NAME = rf"(?<![\w.])(?:[A-Za-z]|{'|'.join(GREEK)}|{WORDS})['*+-]?|\|\|"
 INDEX = rf"\{{[^}}]*\}}|(?:[A-Za-z0-9]{{1,2}}|ideal|power|{'|'.join(GREEK)})(?!\w)|\*"
 POWER = r"\((?:[^()]|\([^()]*\))*\)|-?\w+|[*+]"
 PART = re.compile(rf"(?P<name>{NAME})_(?P<index>{INDEX})|(?<=\S)\^(?P<power>{POWER})")
 #: A part of a formula, an expectation, a root, or a function of a variable.
-FORMULA = re.compile(rf"{PART.pattern}|\bE\[|\bsqrt\(|^(?:[A-Za-z]'?|log|exp|{'|'.join(GREEK)})(?:\(-?[a-z]\)| [a-z])$")
+FORMULA = re.compile(
+    rf"{PART.pattern}|\bE\[|\bsqrt\(|^(?:[A-Za-z]'?|log|exp|{'|'.join(GREEK)})(?:\(-?[a-z]\)| [a-z])$"
+)
 LARGE = {"sum": "Σ", "prod": "Π"}
 #: A parameter of a function, with or without its value; and an inner product, <s, u>.
 NAME_OF_CODE = re.compile(r"[a-z_]{3,}(=\w+)?")
@@ -46,7 +71,9 @@ def setup(app):
 
 
 def mark_formulas(app, kind, name, value, options, lines):
-    """Make each indented block of formulas a block of its own, as code is: reST would read it as a quotation."""
+    """Make each indented block of formulas a block of its own, as code is: reST would read it as a
+    quotation.
+    """
     block, changed = None, []
     for number, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
@@ -55,9 +82,17 @@ def mark_formulas(app, kind, name, value, options, lines):
         if line and block is None and number > 1 and not lines[number - 1]:
             before = next(text for text in reversed(lines[:number]) if text)
             outside = len(before) - len(before.lstrip())
-            if indent >= outside + 4 and not before.endswith("::") and not before.lstrip().startswith((".. ", "- ")):
+            if (
+                indent >= outside + 4
+                and not before.endswith("::")
+                and not before.lstrip().startswith((".. ", "- "))
+            ):
                 block = indent
-                changed += [" " * outside + ".. code-block:: text", " " * indent + ":class: formula", ""]
+                changed += [
+                    " " * outside + ".. code-block:: text",
+                    " " * indent + ":class: formula",
+                    "",
+                ]
         changed.append(line)
     lines[:] = changed
 
@@ -68,7 +103,9 @@ def escape_names(app, kind, name, value, options, lines):
 
 
 def signature_of_constructor(app, kind, name, value, options, signature, returns):
-    """The arguments of `__init__` for a class with a mock as base, which has a `__new__` of any arguments."""
+    """The arguments of `__init__` for a class with a mock as base, which has a `__new__` of any
+    arguments.
+    """
     if kind != "class" or not hasattr(value, "__sphinx_mock__"):
         return None
     constructor = inspect.signature(value.__init__, bound_method=True)
@@ -76,7 +113,8 @@ def signature_of_constructor(app, kind, name, value, options, signature, returns
 
 
 def is_inherited_from_others(app, kind, name, value, skip, options):
-    """Leave out what classes inherit from scikit-learn, pandas and Python, and methods for metadata routing.
+    """Leave out what classes inherit from scikit-learn, pandas and Python, and methods for metadata
+    routing.
 
     Fields of named tuples are left out too: the section "Attributes" describes them.
     """
@@ -88,14 +126,20 @@ def is_inherited_from_others(app, kind, name, value, skip, options):
 
 
 def resolve(app, env, node, contnode):
-    """A link for the name of an object of the package, by which module it may be called; other names get no link."""
+    """A link for the name of an object of the package, by which module it may be called; other
+    names get no link.
+    """
     if node.get("refdomain") != "py":
         return None
     value, name = find(node)
     if value is None:
         return None
     targets = env.get_domain("py").objects
-    by_value = {id(public_object(full)): full for names in public_names().values() for full in names.values()}
+    by_value = {
+        id(public_object(full)): full
+        for names in public_names().values()
+        for full in names.values()
+    }
     full = name if name in targets else by_value.get(id(value))
     if full not in targets:
         return contnode
@@ -106,7 +150,10 @@ def resolve(app, env, node, contnode):
 
 def find(node):
     """The object that a reference names, and its full name; None if there is none."""
-    target, own = node["reftarget"], ".".join(filter(None, (node.get("py:module"), node.get("py:class"))))
+    target, own = (
+        node["reftarget"],
+        ".".join(filter(None, (node.get("py:module"), node.get("py:class")))),
+    )
     scopes = ["", own, node.get("py:module") or ""]
     page = imported(node["refdoc"].split("/")[-1])
     scopes += [page.__module__] if hasattr(page, "__module__") else []
@@ -136,7 +183,9 @@ def imported(name):
 
 
 def draw_formulas(app, doctree):
-    """Write indices of formulas as indices, and names of Greek letters as letters; and link no measures."""
+    """Write indices of formulas as indices, and names of Greek letters as letters; and link no
+    measures.
+    """
     for literal in list(doctree.findall(nodes.literal_block)):
         if "formula" in literal["classes"]:
             # Columns are aligned by spaces, which need letters of equal width.
@@ -151,8 +200,14 @@ def draw_formulas(app, doctree):
             link.replace_self(link.children)
     for literal in list(doctree.findall(nodes.literal)):
         text = literal.astext()
-        is_name = NAME_OF_CODE.fullmatch(text) and text not in {*SIGNS, "exp", "log"} and not PART.match(text)
-        is_formula = FORMULA.search(text) or (TERMS.fullmatch(text) and re.search(r" [-+*/<>=]+ ", text))
+        is_name = (
+            NAME_OF_CODE.fullmatch(text)
+            and text not in {*SIGNS, "exp", "log"}
+            and not PART.match(text)
+        )
+        is_formula = FORMULA.search(text) or (
+            TERMS.fullmatch(text) and re.search(r" [-+*/<>=]+ ", text)
+        )
         is_link = isinstance(literal.parent, nodes.reference) or "xref" in literal["classes"]
         is_code = is_link or is_name or '"' in text or not is_formula
         if not is_code:
@@ -165,7 +220,11 @@ def with_fractions(text):
     parts, end = [], text[-1] if text[-1] in ",." else ""
     for term in BETWEEN.split(text.removesuffix(end)):
         halves = [nodes.inline("", "", *drawn(half.strip())) for half in BAR.split(term)]
-        parts += [nodes.inline("", "", *halves, classes=["fraction"])] if len(halves) == 2 else drawn(term)
+        parts += (
+            [nodes.inline("", "", *halves, classes=["fraction"])]
+            if len(halves) == 2
+            else drawn(term)
+        )
     return [*parts, nodes.Text(end)]
 
 
@@ -174,7 +233,9 @@ def drawn(text):
     parts, end, text = [], 0, PRODUCT.sub(r"⟨\1⟩", text)
     for part in PART.finditer(text):
         name, index, power = part["name"], part["index"], part["power"]
-        parts += with_variables(text[end : part.start()] + LARGE.get(name, (name or "").rstrip("+-")))
+        parts += with_variables(
+            text[end : part.start()] + LARGE.get(name, (name or "").rstrip("+-"))
+        )
         if name and name[-1] in "+-":
             parts.append(nodes.superscript("", "", nodes.Text(name[-1].replace("-", "−"))))
         if index:
@@ -190,7 +251,17 @@ def drawn(text):
 
 
 def with_variables(text):
-    """Text of a formula as nodes: variables are in italics, signs and Greek letters replace their names."""
-    text = SIGN.sub(lambda word: SIGNS[word[0]], MINUS.sub("−", text)).replace("'", "′").replace("log2", "log₂")
+    """Text of a formula as nodes: variables are in italics, signs and Greek letters replace their
+    names.
+    """
+    text = (
+        SIGN.sub(lambda word: SIGNS[word[0]], MINUS.sub("−", text))
+        .replace("'", "′")
+        .replace("log2", "log₂")
+    )
     pieces = VARIABLE.split(text)
-    return [nodes.emphasis("", piece) if i % 2 else nodes.Text(piece) for i, piece in enumerate(pieces) if piece]
+    return [
+        nodes.emphasis("", piece) if i % 2 else nodes.Text(piece)
+        for i, piece in enumerate(pieces)
+        if piece
+    ]

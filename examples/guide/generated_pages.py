@@ -1,4 +1,6 @@
-"""Pages of the guide that are written from other files: API, losses, gallery, benchmarks, commands."""
+"""Pages of the guide that are written from other files: API, losses, gallery, benchmarks,
+commands.
+"""
 
 import ast
 import importlib
@@ -24,7 +26,13 @@ UP = "../../../.."
 def write_all(folder):
     """Write all pages into a folder, from which everything else is deleted."""
     shutil.rmtree(folder, ignore_errors=True)
-    pages = {**api_pages(), **loss_pages(), **gallery_pages(), **benchmark_pages(), **command_pages()}
+    pages = {
+        **api_pages(),
+        **loss_pages(),
+        **gallery_pages(),
+        **benchmark_pages(),
+        **command_pages(),
+    }
     for name, text in pages.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,32 +45,50 @@ def heading(text, line="="):
 
 def directive(name, argument="", *, content="", **options):
     """A directive of reST, with its options and content."""
-    lines = [f".. {name}:: {argument}".rstrip(), *(f"   :{key}: {value}".rstrip() for key, value in options.items())]
-    return "\n".join([*lines, "", *(f"   {line}".rstrip() for line in content.splitlines()), "", ""])
+    lines = [
+        f".. {name}:: {argument}".rstrip(),
+        *(f"   :{key}: {value}".rstrip() for key, value in options.items()),
+    ]
+    return "\n".join(
+        [*lines, "", *(f"   {line}".rstrip() for line in content.splitlines()), "", ""]
+    )
 
 
 @cache
 def public_names():
-    """Public names by package: {"boostrank.metrics": {"ndcg_score": "boostrank.ndcg_score", ...}, ...}.
+    """Public names by package: {"boostrank.metrics": {"ndcg_score": "boostrank.ndcg_score", ...},
+    ...}.
 
     The values are the shortest names of the same objects.
     """
     short, names = {}, {}
     for stub in sorted(PACKAGE.rglob("__init__.pyi"), key=lambda path: len(path.parts)):
         package = ".".join(stub.parent.relative_to(REPOSITORY).parts)
-        imported = re.findall(r"^from \.\S+ import (\w+)", stub.read_text(encoding="utf-8"), re.MULTILINE)
+        imported = re.findall(
+            r"^from \.\S+ import (\w+)", stub.read_text(encoding="utf-8"), re.MULTILINE
+        )
         module = importlib.import_module(package)
         names[package] = {}
         for name in imported:
             full = f"{package}.{name}"
-            names[package][name] = next((s for s, value in short.items() if value is getattr(module, name)), full)
+            names[package][name] = next(
+                (s for s, value in short.items() if value is getattr(module, name)), full
+            )
             short.setdefault(full, getattr(module, name))
     names["boostrank.clusters.dask"] = {
         name: f"boostrank.clusters.dask.{name}" for name in ("LightGBMRanker", "XGBoostRanker")
     }
     names["boostrank.clusters.ray"] = {"train": "boostrank.clusters.ray.train"}
-    public = ("LightGBMRanker", "LightGBMRankerModel", "MeasureEvaluator", "XGBoostRanker", "XGBoostRankerModel")
-    names["boostrank.clusters.spark"] = {name: f"boostrank.clusters.spark.{name}" for name in public}
+    public = (
+        "LightGBMRanker",
+        "LightGBMRankerModel",
+        "MeasureEvaluator",
+        "XGBoostRanker",
+        "XGBoostRankerModel",
+    )
+    names["boostrank.clusters.spark"] = {
+        name: f"boostrank.clusters.spark.{name}" for name in public
+    }
     return names
 
 
@@ -70,7 +96,9 @@ def comments_of_constants():
     """The comments that begin with #: by name of the constant that they describe."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        for comment, name in re.findall(r"((?:^#: .*\n)+)^(\w+)\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+        for comment, name in re.findall(
+            r"((?:^#: .*\n)+)^(\w+)\b", path.read_text(encoding="utf-8"), re.MULTILINE
+        ):
             found[name] = " ".join(line.removeprefix("#: ") for line in comment.splitlines())
     return found
 
@@ -92,12 +120,16 @@ FIRST = {
     "Native training": "lightgbm_objective lightgbm_metric xgboost_objective xgboost_metric",
 }
 #: The packages after them.
-PACKAGES = "rankers surrogates model_selection comparison metrics significance serving datasets clicks "
+PACKAGES = (
+    "rankers surrogates model_selection comparison metrics significance serving datasets clicks "
+)
 PACKAGES += "preferences clusters.dask clusters.ray clusters.spark displays theory"
 
 
 def api_pages():
-    """The reference: first what users need first, then each package, with the public names that do not stand above."""
+    """The reference: first what users need first, then each package, with the public names that do
+    not stand above.
+    """
     text, names, shown = heading("API reference"), public_names(), set()
     text += "All parameters of the two rankers in one table: :doc:`parameters`.\n\n"
     text += directive("toctree", hidden="", content="parameters")
@@ -112,50 +144,72 @@ def api_pages():
     packages += sorted(set(names) - set(packages), reverse=True)
     for package in packages:
         section = [
-            name for name in names[package].values() if name not in shown and not inspect.ismodule(public_object(name))
+            name
+            for name in names[package].values()
+            if name not in shown and not inspect.ismodule(public_object(name))
         ]
         shown.update(section)
         text += heading(package, "-")
         text += directive("py:module", package)
         text += importlib.import_module(package).__doc__.strip().split("\n\n")[0] + "\n\n"
-        constants = [name for name in section if name.split(".")[-1] in comments or not is_callable(name)]
+        constants = [
+            name for name in section if name.split(".")[-1] in comments or not is_callable(name)
+        ]
         text += summary([name for name in section if name not in constants])
         for name in constants:
             constant = name.split(".")[-1]
-            text += directive("py:data", constant, content=comments.get(constant, f"``{public_object(name)}``"))
+            text += directive(
+                "py:data", constant, content=comments.get(constant, f"``{public_object(name)}``")
+            )
     return {"api/index.rst": text, "api/parameters.rst": parameter_page()}
 
 
 def summary(names):
     """A table of names, with links to their pages."""
     lines = "\n".join(f"~{name}" for name in names)
-    return directive("autosummary", toctree="names", nosignatures="", content=lines) if names else ""
+    return (
+        directive("autosummary", toctree="names", nosignatures="", content=lines) if names else ""
+    )
 
 
 def parameter_page():
-    """A page with the parameters of both rankers, and the arguments of `fit` and `predict`, from their docstrings."""
+    """A page with the parameters of both rankers, and the arguments of `fit` and `predict`, from
+    their docstrings.
+    """
     from boostrank import LightGBMRanker, XGBoostRanker
     from boostrank.rankers.base import BoostedRanker
 
-    common, own = parameters(BoostedRanker), {ranker: parameters(ranker) for ranker in (LightGBMRanker, XGBoostRanker)}
+    common, own = (
+        parameters(BoostedRanker),
+        {ranker: parameters(ranker) for ranker in (LightGBMRanker, XGBoostRanker)},
+    )
     rows = [[name, "both", meaning] for name, meaning in common.values()]
     for ranker, section in own.items():
         of_one = [entry for names, entry in section.items() if names not in common]
-        rows += [[name, f":class:`~boostrank.{ranker.__name__}`", meaning] for name, meaning in of_one]
+        rows += [
+            [name, f":class:`~boostrank.{ranker.__name__}`", meaning] for name, meaning in of_one
+        ]
     text = heading("All parameters of the rankers")
     text += "Those of the constructors, then the arguments of ``fit`` and ``predict``, which both rankers have.\n\n"
     text += table([["parameter", "ranker", "meaning"], *rows])
     for method in ("fit", "predict"):
         arguments = parameters(getattr(LightGBMRanker, method))
-        text += heading(method, "-") + table([["argument", "meaning"], *map(list, arguments.values())])
+        text += heading(method, "-") + table(
+            [["argument", "meaning"], *map(list, arguments.values())]
+        )
     return text
 
 
 def parameters(documented):
-    """The parameters of a docstring by their names: name and type, and meaning, as texts of reST."""
+    """The parameters of a docstring by their names: name and type, and meaning, as texts of
+    reST.
+    """
     section = NumpyDocString(inspect.getdoc(documented))["Parameters"]
     return {
-        entry.name: (f"``{entry.name}``" + f"\n\n{entry.type}" * bool(entry.type), "\n".join(entry.desc))
+        entry.name: (
+            f"``{entry.name}``" + f"\n\n{entry.type}" * bool(entry.type),
+            "\n".join(entry.desc),
+        )
         for entry in section
     }
 
@@ -188,16 +242,19 @@ def loss_pages():
         bounds = f"from {low:g} to {high:g}" if high < float("inf") else f"at least {low:g}"
         rows.append([f"``{name}``", f"``{surrogate!r}``", *traits, bounds, surrogate.hessian])
     text = heading("Losses by name") + (
-        "A loss is consistent if the minimizer of the expected loss sorts like the expected targets: it is then NDCG "
+        "A loss is consistent if the minimizer of the expected loss sorts like the expected "
+        "targets: it is then NDCG "
         'consistent with the targets of ``normalize="dcg"``. A majorant is at least as large as the Hessian. The '
-        "weights of ``consistent-lambdarank`` depend on the scores: it is convex for fixed weights, and no single loss "
-        "has its gradient.\n\n"
+        "weights of ``consistent-lambdarank`` depend on the scores: it is convex for fixed "
+        "weights, and no single loss has its gradient.\n\n"
     )
     return {"losses.rst": text + table(rows)}
 
 
 def gallery_pages():
-    """A page for each example: its first lines, its pictures and its source, and the source as a notebook."""
+    """A page for each example: its first lines, its pictures and its source, and the source as a
+    notebook.
+    """
     pages, cards = {}, ""
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \[(\w+)\.py\]\(\S+\) \| .*? \| (.*) \|$", readme, re.MULTILINE)
@@ -215,7 +272,9 @@ def gallery_pages():
         text += "\n\n"
         text += directive("literalinclude", f"{UP}/examples/{name}.py", language="python")
         pages[f"gallery/{name}.rst"] = text
-        card = directive("image", f"{UP}/examples/{pictures[0][1]}", alt=pictures[0][0], target=f"{name}.html")
+        card = directive(
+            "image", f"{UP}/examples/{pictures[0][1]}", alt=pictures[0][0], target=f"{name}.html"
+        )
         cards += directive("container", "card", content=f"{card}:doc:`{name}`")
     index = heading("Gallery") + directive("container", "gallery", content=cards)
     index += directive("toctree", hidden="", content="\n".join(name for name, _ in rows))
@@ -230,7 +289,12 @@ def benchmark_pages():
             comments = [line.removeprefix("# ").rstrip() for line in lines if line.startswith("# ")]
         title, command, *others = comments
         table = pd.read_csv(path, comment="#", skip_blank_lines=True).to_html(
-            index=False, border=0, classes="table", float_format="{:.4g}".format, na_rep="", justify="left"
+            index=False,
+            border=0,
+            classes="table",
+            float_format="{:.4g}".format,
+            na_rep="",
+            justify="left",
         )
         day, command = command.removesuffix(":").split(" with: ")
         text = heading(path.stem) + f"{rst.escape(title)}. {day.capitalize()}, with\n\n"
@@ -241,7 +305,9 @@ def benchmark_pages():
         pages[f"benchmarks/{path.stem}.rst"] = text + directive("raw", "html", content=table)
     readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
     paragraphs = [with_pictures(paragraph) for paragraph in readme.split("\n\n")]
-    tables = "\n".join(["```{toctree}", ":hidden:", "", *sorted(Path(page).stem for page in pages), "```"])
+    tables = "\n".join(
+        ["```{toctree}", ":hidden:", "", *sorted(Path(page).stem for page in pages), "```"]
+    )
     pages["benchmarks/index.md"] = "\n\n".join([*paragraphs, tables, ""])
     return pages
 
@@ -250,11 +316,15 @@ def with_pictures(paragraph):
     """A paragraph of the README of the benchmarks, followed by the pictures that it links to."""
     pictures = re.findall(r"\]\(figures/(\S+\.png)\)", paragraph)
     paragraph = re.sub(r"\[([^\]]+)\]\(((?!https?:|#)[^)]+)\)", site_link, paragraph)
-    return "\n\n".join([paragraph, *(f"![{Path(name).stem}]({UP}/benchmarks/figures/{name})" for name in pictures)])
+    return "\n\n".join(
+        [paragraph, *(f"![{Path(name).stem}]({UP}/benchmarks/figures/{name})" for name in pictures)]
+    )
 
 
 def site_link(link):
-    """The link to a file of the repository as one to its page, and as plain text if the file has no page."""
+    """The link to a file of the repository as one to its page, and as plain text if the file has no
+    page.
+    """
     path = Path(link[2])
     if path.parent == Path("results"):
         page = f"{path.stem}.rst"
@@ -278,7 +348,9 @@ def command_pages():
     for command in (None, *get_command(app).commands):
         title = f"boostrank {command}" if command else "boostrank"
         arguments = [command, "--help"] if command else ["--help"]
-        shown = CliRunner().invoke(app, arguments, prog_name="boostrank", env={"COLUMNS": "90"}, catch_exceptions=False)
+        shown = CliRunner().invoke(
+            app, arguments, prog_name="boostrank", env={"COLUMNS": "90"}, catch_exceptions=False
+        )
         if shown.exit_code:
             raise RuntimeError(f"{title} --help failed: {shown.output}")
         text += heading(title, "-") + directive("code-block", "text", content=shown.stdout.strip())

@@ -1,7 +1,8 @@
-"""Model files without a checksum: those of the libraries load, and damaged ones do not end the process.
+"""Model files without a checksum: those of the libraries load, and damaged ones do not end the
+process.
 
-The libraries follow the lengths and positions in a file as they are. So the files are loaded in a process of its own.
-"""
+The libraries follow the lengths and positions in a file as they are. So the files are loaded in a
+process of its own."""
 
 import json
 import subprocess
@@ -35,11 +36,16 @@ def frame():
 
 @pytest.fixture(scope="module")
 def models(frame):
-    """Rankers on a frame with categories, with the model as the library itself writes it, by the suffix of the file."""
+    """Rankers on a frame with categories, with the model as the library itself writes it, by the
+    suffix of the file."""
     options = {"n_estimators": 3, "n_jobs": 1}
-    lightgbm = br.LightGBMRanker(**options, num_leaves=5, min_child_samples=3, min_data_per_group=1, cat_smooth=0)
+    lightgbm = br.LightGBMRanker(
+        **options, num_leaves=5, min_child_samples=3, min_data_per_group=1, cat_smooth=0
+    )
     lightgbm.fit(*frame)
-    xgboost = br.XGBoostRanker(**options, booster="dart", max_depth=3, min_child_weight=1).fit(*frame)
+    xgboost = br.XGBoostRanker(**options, booster="dart", max_depth=3, min_child_weight=1).fit(
+        *frame
+    )
     return {
         ".txt": (lightgbm, lightgbm.booster_.model_to_string().encode()),
         ".json": (xgboost, bytes(xgboost.booster_.save_raw("json"))),
@@ -73,10 +79,15 @@ def test_damaged_files_and_files_of_something_else_are_errors(models, tmp_path):
         last = whole.rindex(b"}" if suffix != ".txt" else b"\nend of parameters")
         contents |= {f"cut-{i}{suffix}": whole[:i] for i in random.integers(0, last, 10)}
         if suffix != ".ubj":
-            contents |= {f"appended-{i}{suffix}": whole[:i] + whole for i in random.integers(last // 2, last, 10)}
+            contents |= {
+                f"appended-{i}{suffix}": whole[:i] + whole
+                for i in random.integers(last // 2, last, 10)
+            }
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
-    done = subprocess.run([sys.executable, "-c", LOAD, tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, tmp_path], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-1000:]
     outcomes = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("END ")]
     assert outcomes == [[name, "ValueError"] for name in sorted(contents)]

@@ -1,8 +1,9 @@
-"""XGBoost with device="cuda": which objectives a GPU computes, and that the models are those of the CPU.
+"""XGBoost with device="cuda": which objectives a GPU computes, and that the models are those of the
+CPU.
 
-Without a GPU, XGBoost trains on the CPU after a warning, and reads arrays with ``__cuda_array_interface__`` from the
-memory of the host. So the arrays of `device_arrays` in place of those of CuPy reach the trees.
-"""
+Without a GPU, XGBoost trains on the CPU after a warning, and reads arrays with
+``__cuda_array_interface__`` from the memory of the host. So the arrays of `device_arrays` in place
+of those of CuPy reach the trees."""
 
 import shutil
 import sys
@@ -31,7 +32,8 @@ pytestmark = pytest.mark.slow
 
 NO_GPU = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
 needs_no_gpu = pytest.mark.skipif(
-    shutil.which("nvidia-smi") is not None, reason="on a GPU, XGBoost does not take arrays of the host as CUDA arrays"
+    shutil.which("nvidia-smi") is not None,
+    reason="on a GPU, XGBoost does not take arrays of the host as CUDA arrays",
 )
 TAKING = [name for name, surrogate in SURROGATES.items() if surrogate.takes_device_arrays]
 
@@ -57,9 +59,13 @@ def objective(loss="softmax", **settings):
 def fit(data, loss, device, **settings):
     """A fitted ranker; XGBoost warns that it finds no GPU."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "(?s).*(No visible GPU is found|Device is changed from GPU to CPU)")
+        warnings.filterwarnings(
+            "ignore", "(?s).*(No visible GPU is found|Device is changed from GPU to CPU)"
+        )
         X, y, qid = data
-        return br.XGBoostRanker(loss, n_estimators=5, device=device, random_state=0, **settings).fit(X, y, qid)
+        return br.XGBoostRanker(
+            loss, n_estimators=5, device=device, random_state=0, **settings
+        ).fit(X, y, qid)
 
 
 @pytest.mark.usefixtures("gpu")
@@ -82,12 +88,16 @@ def test_the_cpu_computes_what_no_gpu_can(device, loss, module, monkeypatch):
 @for_each("weighted", ["queries", "documents"])
 @for_each("dtype", [np.float32, np.float64])
 @for_each("loss", TAKING)
-def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(loss, dtype, weighted, device, ordinal, monkeypatch):
+def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(
+    loss, dtype, weighted, device, ordinal, monkeypatch
+):
     # Several threads would work on the blocks of this small data set.
     monkeypatch.setattr("boostrank.queries.threads.MIN_SECONDS", 0.0)
     random = np.random.default_rng(1)
     weights = random.integers(0, 3, 9) + 0.5
-    if weighted == "queries" or not (SURROGATES[loss].separable or SURROGATES[loss].linear_in_targets):
+    if weighted == "queries" or not (
+        SURROGATES[loss].separable or SURROGATES[loss].linear_in_targets
+    ):
         weights = weights[:3]
     on_host, scores = objective(loss, weights=weights), random.normal(size=9).astype(dtype)
     on_gpu = on_device(on_host, {"device": device})
@@ -103,7 +113,9 @@ def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(loss, dtype, weighte
         assert isinstance(result, DeviceArray)
         assert (result.dtype, result.shape, result.device_id) == (np.float32, (9,), ordinal)
         with Device(ordinal):
-            np.testing.assert_allclose(device_arrays.to_host(result), expected, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(
+                device_arrays.to_host(result), expected, rtol=1e-5, atol=1e-6
+            )
 
 
 @pytest.mark.usefixtures("gpu")
@@ -112,7 +124,10 @@ def test_a_surrogate_that_declares_too_much_is_named():
         def slope_curvature(self, scores):
             return scores, np.ones(len(scores))
 
-    on_gpu, advice = on_device(objective(OnHost()), {"device": "cuda"}), "set takes_device_arrays = False in its class"
+    on_gpu, advice = (
+        on_device(objective(OnHost()), {"device": "cuda"}),
+        "set takes_device_arrays = False in its class",
+    )
     with pytest.raises(TypeError, match=rf"OnHost\(\) cannot compute with .*: {advice}"):
         on_gpu.gradient_hessian(np.zeros(9, np.float32))
 
@@ -128,10 +143,16 @@ def test_models_are_those_of_the_cpu(loss, data):
     assert np.ptp(on_gpu.predict(data.X)) > 0
 
 
-@pytest.mark.parametrize(("kind", "rounds"), [(np.asarray, range(1, 4)), (csr_matrix, None), (pd.DataFrame, None)])
-def test_predictions_of_a_model_on_a_gpu_do_not_use_what_xgboost_warns_of(kind, rounds, data, monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "rounds"), [(np.asarray, range(1, 4)), (csr_matrix, None), (pd.DataFrame, None)]
+)
+def test_predictions_of_a_model_on_a_gpu_do_not_use_what_xgboost_warns_of(
+    kind, rounds, data, monkeypatch
+):
     X = kind(np.where(data.X > 0.5, 0.0, data.X))
-    booster = br.XGBoostRanker("softmax", n_estimators=5, missing=0.0).fit(X, data.y, data.qid).booster_
+    booster = (
+        br.XGBoostRanker("softmax", n_estimators=5, missing=0.0).fit(X, data.y, data.qid).booster_
+    )
     expected = xgboost.predict(booster, X, rounds)
     monkeypatch.setattr("boostrank.backends.xgboost.prediction.device_of", lambda _: "cuda:0")
     # XGBoost would warn that the features are not on the GPU.
@@ -147,7 +168,9 @@ def test_without_a_gpu_xgboost_warns_and_trains_on_the_cpu(device, data, monkeyp
     X, y, qid = data
     # A training with another verbosity before this one may have left it to XGBoost.
     with xgb.config_context(verbosity=1), pytest.warns(UserWarning, match="GPU") as caught:
-        ranker = br.XGBoostRanker("softmax", n_estimators=5, device=device, random_state=0).fit(X, y, qid)
+        ranker = br.XGBoostRanker("softmax", n_estimators=5, device=device, random_state=0).fit(
+            X, y, qid
+        )
     assert all("xgboost/src/context.cc" in str(warning.message) for warning in caught)
     np.testing.assert_array_equal(ranker.predict(X), fit(data, "softmax", "cpu").predict(X))
 
@@ -169,14 +192,20 @@ def cupy():
 @for_each("loss", TAKING)
 def test_gradients_of_cupy_are_those_of_the_cpu(cupy, loss, scale, dtype, weights):
     random, sizes = np.random.default_rng(0), [4, 1, 300, 7]
-    on_host = bind_loss(loss, random.integers(0, 5, sum(sizes)), Queries.from_sizes(sizes), weights=weights)
+    on_host = bind_loss(
+        loss, random.integers(0, 5, sum(sizes)), Queries.from_sizes(sizes), weights=weights
+    )
     on_gpu = on_device(on_host, {"device": "cuda"})
     assert isinstance(on_gpu, CudaObjective)
     scores = (random.normal(size=sum(sizes)) * scale).astype(dtype)
-    for result, expected in zip(on_gpu.gradient_hessian(scores), on_host.gradient_hessian(scores), strict=True):
+    for result, expected in zip(
+        on_gpu.gradient_hessian(scores), on_host.gradient_hessian(scores), strict=True
+    ):
         assert isinstance(result, cupy.ndarray)
         assert (result.dtype, result.shape) == (np.float32, expected.shape)
-        np.testing.assert_allclose(result.get(), expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            result.get(), expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max()
+        )
 
 
 @for_each("loss", [*TAKING, "consistent-lambdarank"])
@@ -184,7 +213,11 @@ def test_models_are_the_same_with_and_without_cupy(cupy, loss, monkeypatch):
     X, y, qid = br.make_ranking(n_queries=50, random_state=0)
 
     def scores():
-        return br.XGBoostRanker(loss, n_estimators=5, device="cuda", random_state=0).fit(X, y, qid).predict(X)
+        return (
+            br.XGBoostRanker(loss, n_estimators=5, device="cuda", random_state=0)
+            .fit(X, y, qid)
+            .predict(X)
+        )
 
     with_cupy = scores()
     with monkeypatch.context() as context:

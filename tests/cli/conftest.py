@@ -17,13 +17,15 @@ def _short_search(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def _one_job(monkeypatch):
-    """`compare` trains in the process of the test by default; processes of its own take seconds to start."""
+    """`compare` trains in the process of the test by default; processes of its own take seconds to
+    start."""
     monkeypatch.setattr("joblib.cpu_count", lambda **_: 1)
 
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """Run a command; returns standard output, or standard error, as where an error or an interrupt is expected."""
+    """Run a command; returns standard output, or standard error, as where an error or an interrupt
+    is expected."""
 
     def run_command(*arguments, code=0, width=80, errors=False):
         monkeypatch.setattr(sys, "argv", ["boostrank", *map(str, arguments)])

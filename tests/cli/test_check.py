@@ -9,11 +9,24 @@ from boostrank.surrogates.registry import _MAKERS
 
 
 def test_the_exit_code_says_whether_a_loss_is_consistent(run, monkeypatch):
-    out = run("check", "squared/dcg", "-k", 2, "--gain", "linear", "--discount", "zipf", "--distributions", 50)
+    out = run(
+        "check",
+        "squared/dcg",
+        "-k",
+        2,
+        "--gain",
+        "linear",
+        "--discount",
+        "zipf",
+        "--distributions",
+        50,
+    )
     assert "no counterexample to consistency with NDCG(gain=linear)@2" in out
     out = run("check", "softmax/softmax", "-k", 3, "--seed", 7, "--distributions", 100, code=1)
     assert max(map(len, out.splitlines())) <= 80
-    report = br.theory.check_consistency("softmax", "softmax", DCG(k=3), n_distributions=100, random_state=7)
+    report = br.theory.check_consistency(
+        "softmax", "softmax", DCG(k=3), n_distributions=100, random_state=7
+    )
     regrets = br.theory.class_regrets("softmax", "softmax", DCG(k=3), random_state=7)
     assert out == f"{report!r}\n{regrets!r}\n"
     monkeypatch.setitem(_MAKERS, "descent", ("separable", lambda module: Descent()))

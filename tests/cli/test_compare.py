@@ -1,4 +1,5 @@
-"""The command `compare`: defaults of rankers, losses with equal trees, tables, files, and how an interrupt goes on."""
+"""The command `compare`: defaults of rankers, losses with equal trees, tables, files, and how an
+interrupt goes on."""
 
 import importlib
 import json
@@ -16,20 +17,50 @@ LOSSES = ["--rounds", 2, "--objectives", "lambdarank,softmax,squared/none"]
 def test_objectives_on_a_folder_write_tables_and_a_plot(run, folder, tmp_path):
     quick = [*LOSSES, "--measures", "ndcg@1,ndcg"]
     report = ["--html", tmp_path / "r.html"]
-    out = run("compare", folder, *quick, "--output", tmp_path / "t.json", "--plot", tmp_path / "p.png", *report)
+    out = run(
+        "compare",
+        folder,
+        *quick,
+        "--output",
+        tmp_path / "t.json",
+        "--plot",
+        tmp_path / "p.png",
+        *report,
+    )
     assert "<td" in (tmp_path / "r.html").read_text("utf-8")
-    assert out.startswith("Equal trees, not the defaults: random, 15 leaves, rate 0.1, early stopping.\nndcg@1, ")
+    assert out.startswith(
+        "Equal trees, not the defaults: random, 15 leaves, rate 0.1, early stopping.\nndcg@1, "
+    )
     table = pd.DataFrame(json.loads((tmp_path / "t.json").read_text()))
     assert set(table["metric"]) == {"ndcg@1", "ndcg"}
-    names = {*(f"{library} {loss}" for library in ("lightgbm", "xgboost") for loss in ("softmax", "squared/none"))}
+    names = {
+        *(
+            f"{library} {loss}"
+            for library in ("lightgbm", "xgboost")
+            for loss in ("softmax", "squared/none")
+        )
+    }
     assert set(table["ranker"]) == {"lightgbm lambdarank", *names}
     assert table["mean"].between(0.2, 1).all()
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
     results = ["--results", tmp_path / "results"]
     run("compare", folder, *quick, "--output", tmp_path / "t.csv", "--backend", "xgboost", *results)
     assert len(list((tmp_path / "results").iterdir())) == 2 * 2
-    assert set(pd.read_csv(tmp_path / "t.csv")["ranker"]) == {"xgboost softmax", "xgboost squared/none"}
-    run("compare", folder / "all.txt", *quick, "--output", tmp_path / "t.md", "--folds", 3, "--backend", "lightgbm")
+    assert set(pd.read_csv(tmp_path / "t.csv")["ranker"]) == {
+        "xgboost softmax",
+        "xgboost squared/none",
+    }
+    run(
+        "compare",
+        folder / "all.txt",
+        *quick,
+        "--output",
+        tmp_path / "t.md",
+        "--folds",
+        3,
+        "--backend",
+        "lightgbm",
+    )
     assert (tmp_path / "t.md").read_text().startswith("| ranker | ndcg@1 | ndcg |\n")
 
 
@@ -42,7 +73,9 @@ def test_defaults_are_those_of_python(run, tmp_path, monkeypatch):
     cv = br.QueryKFold(2, shuffle=True, random_state=0)
     expected = br.compare(rankers, X, y, qid, cv=cv, measures="ndcg@10")
     out = run("compare", "--folds", 2, "--output", tmp_path / "t.csv")
-    assert out.startswith(f"Synthetic data: 20 queries, {len(y)} documents, 2 folds.\nRankers with their defaults; ")
+    assert out.startswith(
+        f"Synthetic data: 20 queries, {len(y)} documents, 2 folds.\nRankers with their defaults; "
+    )
     table = pd.read_csv(tmp_path / "t.csv")
     pd.testing.assert_frame_equal(table.assign(seconds=1.0), expected.table.assign(seconds=1.0))
     assert (table["seconds"] > 0).all()
@@ -52,7 +85,11 @@ def test_defaults_are_those_of_python(run, tmp_path, monkeypatch):
     seconds = table.set_index("ranker")["seconds"]
     assert float(factor) == round(seconds[best] / seconds["LGBMRanker()"], 1)
     assert f" to LGBMRanker(), in {factor} times its time. " in " ".join(out.split())
-    lines = " ".join(run("compare", "--folds", 2, "--repeats", 2, "--rankers", "XGBRanker,LightGBMRanker").split())
+    lines = " ".join(
+        run(
+            "compare", "--folds", 2, "--repeats", 2, "--rankers", "XGBRanker,LightGBMRanker"
+        ).split()
+    )
     rankers = {name: rankers[name] for name in ("XGBRanker()", "LightGBMRanker()")}
     row = br.compare(rankers, X, y, qid, cv=2, repeats=2, measures="ndcg@10").table.iloc[1]
     assert f"LightGBMRanker() {row['mean']:.4f} {row['difference']:+.4f} " in lines
@@ -63,25 +100,53 @@ def test_defaults_are_those_of_python(run, tmp_path, monkeypatch):
     assert "\x1b" not in out
 
 
-def test_a_table_is_divided_by_query_and_equal_trees_are_random(run, folder, data, tmp_path, monkeypatch):
+def test_a_table_is_divided_by_query_and_equal_trees_are_random(
+    run, folder, data, tmp_path, monkeypatch
+):
     # XGBoost takes no names with brackets.
     frame = pd.DataFrame(data.X).add_prefix("[x]").assign(query=data.qid, grade=data.y)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    common = ["--rankers", "XGBRanker,LightGBMRanker", "--folds", 2, "--gain", "linear", "--query-features", "rank"]
+    common = [
+        "--rankers",
+        "XGBRanker,LightGBMRanker",
+        "--folds",
+        2,
+        "--gain",
+        "linear",
+        "--query-features",
+        "rank",
+    ]
     out = run("compare", tmp_path / "t.csv", *common, "--qid", "query", "--label", "grade")
     rankers = {"a": xgboost.XGBRanker(ndcg_exp_gain=False)}
     for name, features in (("b", None), ("c", "rank")):
         rankers[name] = br.LightGBMRanker(gain="linear", query_features=features, random_state=0)
-    cv, measure = br.QueryKFold(2, shuffle=True, random_state=0), br.metrics.get_measure("ndcg@10", gain="linear")
+    cv, measure = (
+        br.QueryKFold(2, shuffle=True, random_state=0),
+        br.metrics.get_measure("ndcg@10", gain="linear"),
+    )
     means = br.compare(rankers, *data, cv=cv, measures=measure).table["mean"]
     assert "try --query-features" not in out
     names = ["XGBRanker()", "LightGBMRanker()", "LightGBMRanker(), query features"]
-    assert all(f"{name} {mean:.4f} " in " ".join(out.split()) for name, mean in zip(names, means, strict=True))
+    assert all(
+        f"{name} {mean:.4f} " in " ".join(out.split())
+        for name, mean in zip(names, means, strict=True)
+    )
 
     compare = importlib.import_module("boostrank.cli.compare")
-    samples = {"lambdarank": {"subsample": 0.5, "subsample_freq": 1}, "softmax": {"subsample_queries": 0.5}}
+    samples = {
+        "lambdarank": {"subsample": 0.5, "subsample_freq": 1},
+        "softmax": {"subsample_queries": 0.5},
+    }
     for loss, sample in samples.items():
         (ranker,) = compare.rankers_with_equal_trees(loss, "lightgbm").values()
-        assert {"colsample_bytree": 0.65, "colsample_bynode": 0.6, **sample}.items() <= ranker.get_params().items()
-    monkeypatch.setattr(compare, "compare_rankers", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
-    assert run("compare", folder, code=130).startswith("The same command does not repeat finished trainings, if --resu")
+        assert {
+            "colsample_bytree": 0.65,
+            "colsample_bynode": 0.6,
+            **sample,
+        }.items() <= ranker.get_params().items()
+    monkeypatch.setattr(
+        compare, "compare_rankers", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
+    assert run("compare", folder, code=130).startswith(
+        "The same command does not repeat finished trainings, if --resu"
+    )

@@ -38,7 +38,12 @@ def files(table, tmp_path_factory):
     pytest.importorskip("pyarrow")
     table.to_parquet(folder / "t.parquet")
     table.set_index("query").to_parquet(folder / "index.pq")
-    write_letor(folder / "t.txt", table[NAMES].to_numpy(), table["grade"].to_numpy(), pd.factorize(table["query"])[0])
+    write_letor(
+        folder / "t.txt",
+        table[NAMES].to_numpy(),
+        table["grade"].to_numpy(),
+        pd.factorize(table["query"])[0],
+    )
     return folder
 
 
@@ -66,15 +71,26 @@ def test_all_formats_have_the_same_documents(files, table, name):
 )
 def test_query_ids_keep_their_text(tmp_path, ids, expected):
     rows = "".join(f"{query},1,0.5\n" for query in ids)
-    assert read_documents(written(tmp_path / "t.csv", f"qid,label,x\n{rows}"), ColumnOptions())[2].tolist() == expected
+    assert (
+        read_documents(written(tmp_path / "t.csv", f"qid,label,x\n{rows}"), ColumnOptions())[
+            2
+        ].tolist()
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
         (np.array([2**64 - 100, 2**64 - 99, 3], np.uint64), [2**64 - 100, 2**64 - 99, 3]),
-        (1e19 + 1e17 * np.arange(3), "is 1e+19 in row 1, and float64 can tell apart only whole numbers up to 900"),
-        (np.array([3, 16777218], np.float32), "in row 2, and float32 can tell apart only whole numbers up to 16777216"),
+        (
+            1e19 + 1e17 * np.arange(3),
+            "is 1e+19 in row 1, and float64 can tell apart only whole numbers up to 900",
+        ),
+        (
+            np.array([3, 16777218], np.float32),
+            "in row 2, and float32 can tell apart only whole numbers up to 16777216",
+        ),
         ([0.5, 1.0], "is 0.5 in row 1, and"),
         (pd.Categorical(["a", None, "b"]), "the query id (column 'qid') is missing in row 2"),
         ([b"a", b"\xff"], "t.parquet cannot be read as a table: 'utf-8' codec can't decode"),
@@ -84,14 +100,21 @@ def test_query_ids_keep_their_text(tmp_path, ids, expected):
 def test_query_ids_of_parquet_are_those_of_the_file_or_an_error(tmp_path, ids, expected):
     pytest.importorskip("pyarrow")
     pd.DataFrame({"qid": ids, "label": 1, "x": 2.5}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match=re.escape(expected)) if isinstance(expected, str) else nullcontext():
+    with (
+        pytest.raises(ValueError, match=re.escape(expected))
+        if isinstance(expected, str)
+        else nullcontext()
+    ):
         assert read_documents(tmp_path / "t.parquet", ColumnOptions())[2].tolist() == expected
 
 
 @pytest.mark.filterwarnings("error")
 def test_numbers_of_text_are_rounded_correctly(tmp_path):
     random = np.random.default_rng(0)
-    texts = [f"{a}.{b}e{c}" for a, b, c in random.integers([0, 0, -300], [10**18, 10**18, 280], (3000, 3)).tolist()]
+    texts = [
+        f"{a}.{b}e{c}"
+        for a, b, c in random.integers([0, 0, -300], [10**18, 10**18, 280], (3000, 3)).tolist()
+    ]
     # Numbers between two floats: the tie, and the least digit above it.
     texts += [f"{2**53 + 2 * i + 1}.{end}" for i in range(500) for end in ("0", "0" * 30 + "1")]
     rows = "".join(f"1,0,{text}\n" for text in texts)
@@ -110,12 +133,37 @@ def test_missing_values_of_text_files(run, tmp_path):
     rows = "".join(f"{i % 9},{i % 2},{i},{i},{i},{2**64 - 1}\n" for i in range(1, 400))
     written(path, f"qid,label,x,y,z,big\n1,0,?,\\N,red,\n{rows}2,1,?,-,blue,1\n")
     error = run("fit", path, tmp_path / "m", code=2)
-    assert "of 401 rows, some have texts: 'x' ('?' in 2; the first in row 1), 'y' ('\\\\N' in 1, '-' in 1; the" in error
-    assert "use --missing '?,\\N,-,red,blue'. Leave out what is no feature (--drop), or make it" in error
+    assert (
+        "of 401 rows, some have texts: 'x' ('?' in 2; the first in row 1), 'y' ('\\\\N' in 1, '-' "
+        "in 1; the" in error
+    )
+    assert (
+        "use --missing '?,\\N,-,red,blue'. Leave out what is no feature (--drop), or make it"
+        in error
+    )
     marks, quick = ["--missing", "?", "--missing", "\\N,-"], ["--drop", "z", "--rounds", 2]
     run("fit", path, tmp_path / "m", *quick, *marks, "--validation", path)
-    run("compare", path, *quick, *marks, "--objectives", "softmax", "--backend", "lightgbm", "--folds", 3)
-    export = ["export", tmp_path / "m", "--format", "vespa", "--output", tmp_path / "m.json", *marks]
+    run(
+        "compare",
+        path,
+        *quick,
+        *marks,
+        "--objectives",
+        "softmax",
+        "--backend",
+        "lightgbm",
+        "--folds",
+        3,
+    )
+    export = [
+        "export",
+        tmp_path / "m",
+        "--format",
+        "vespa",
+        "--output",
+        tmp_path / "m.json",
+        *marks,
+    ]
     assert "on 401 rows" in run(*export, "--check", path)
     assert "--missing needs --check" in run(*export, code=2)
     numbers = [np.nan, *range(1, 400), np.nan]
@@ -128,18 +176,54 @@ def test_missing_values_of_text_files(run, tmp_path):
     ("text", "options", "message"),
     [
         ("", {}, "PATH cannot be read as a table: "),
-        ("1,2,3\n4,5,6\n", {}, "PATH: its first line must have different names of the columns; got '1,2,3'"),
-        ("qid,label,x\n", {}, "PATH: below the first line there must be rows with as many fields; there are none"),
+        (
+            "1,2,3\n4,5,6\n",
+            {},
+            "PATH: its first line must have different names of the columns; got '1,2,3'",
+        ),
+        (
+            "qid,label,x\n",
+            {},
+            "PATH: below the first line there must be rows with as many fields; there are none",
+        ),
         ("qid,label,x,x\n1,2,3,4\n", {}, "different names of the columns; got 'qid,label,x,x'"),
         ("qid,label,x\n1,2,3\n1,2,3,4\n", {}, "Expected 3 fields in line 3, saw 4"),
-        ("qid,label,x\n1,2,3,4\n1,2,3,4\n", {}, "there must be rows with as many fields; they have more"),
+        (
+            "qid,label,x\n1,2,3,4\n1,2,3,4\n",
+            {},
+            "there must be rows with as many fields; they have more",
+        ),
         ("qid,label,x\n1,2,3\n,2,3\n", {}, "PATH: the query id (column 'qid') is missing in row 2"),
-        ("qid,label,x,y\n1,2,3,4\n1,2,red,4\n", {}, "'x' ('red' in 1; the first in row 2). Leave out what is no"),
-        ("qid,label,x,Grade\n1,2,3,4\n", {}, "the column 'Grade' looks like an id or a label, not a feature"),
-        ("qid,label,x,grade\n1,2,3,4\n", {}, "PATH has several of the columns 'label', 'grade': name one with --label"),
-        ("Query,label,x\n1,2,3\n", {}, "PATH has no column 'query_id', 'query', 'qid', 'q_id': name one with --qid;"),
-        ("qid,y,x\n1,2,3\n", {"label": "Y"}, "--label: PATH has no column 'Y' (did you mean 'y'?); its columns are"),
-        ("qid,label,x\n1,2,3\n", {"qid": "x", "features": ["x"]}, "the column 'x' looks like an id"),
+        (
+            "qid,label,x,y\n1,2,3,4\n1,2,red,4\n",
+            {},
+            "'x' ('red' in 1; the first in row 2). Leave out what is no",
+        ),
+        (
+            "qid,label,x,Grade\n1,2,3,4\n",
+            {},
+            "the column 'Grade' looks like an id or a label, not a feature",
+        ),
+        (
+            "qid,label,x,grade\n1,2,3,4\n",
+            {},
+            "PATH has several of the columns 'label', 'grade': name one with --label",
+        ),
+        (
+            "Query,label,x\n1,2,3\n",
+            {},
+            "PATH has no column 'query_id', 'query', 'qid', 'q_id': name one with --qid;",
+        ),
+        (
+            "qid,y,x\n1,2,3\n",
+            {"label": "Y"},
+            "--label: PATH has no column 'Y' (did you mean 'y'?); its columns are",
+        ),
+        (
+            "qid,label,x\n1,2,3\n",
+            {"qid": "x", "features": ["x"]},
+            "the column 'x' looks like an id",
+        ),
         ("qid,label,x,session\n1,2,3,4\n", {"qid": "session"}, "the column 'qid' looks like an id"),
     ],
 )
@@ -163,7 +247,9 @@ def test_files_that_are_no_text_or_damaged(tmp_path):
             read_documents(tmp_path / name, ColumnOptions())
     with pytest.raises(ValueError, match="line 1") as caught:
         read_documents(tmp_path / "t.txt", ColumnOptions())
-    assert caught.value.__notes__ == ["if this is a table, its name must end in .csv, .tsv or .parquet"]
+    assert caught.value.__notes__ == [
+        "if this is a table, its name must end in .csv, .tsv or .parquet"
+    ]
 
 
 def test_columns_of_parquet_with_other_types_of_numbers(tmp_path):
@@ -188,24 +274,39 @@ def test_columns_of_parquet_with_other_types_of_numbers(tmp_path):
 
 @pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
 @pytest.mark.filterwarnings("default")
-def test_a_model_of_a_table_is_that_of_a_letor_file_and_keeps_names(run, files, table, tmp_path, backend):
+def test_a_model_of_a_table_is_that_of_a_letor_file_and_keeps_names(
+    run, files, table, tmp_path, backend
+):
     quick = ["--rounds", 3, "--backend", backend, "--threads", 1]
     run("fit", files / "t.csv", tmp_path / "table", *quick, "--validation", files / "t.tsv")
     run("fit", files / "t.txt", tmp_path / "letor", *quick, "--validation", files / "t.txt")
     lines = run("predict", tmp_path / "letor", files / "t.txt").splitlines()
     # Other columns and another sequence of the columns change nothing, and labels are not needed.
-    shuffled = table[["age", "title match", "colour", "price"]].assign(note="text", qid="", label="?")
+    shuffled = table[["age", "title match", "colour", "price"]].assign(
+        note="text", qid="", label="?"
+    )
     shuffled.to_csv(tmp_path / "other.csv", index=False)
     for name in (files / "t.csv", files / "t.parquet", tmp_path / "other.csv"):
         assert run("predict", tmp_path / "table", name).splitlines() == lines
-    error = run("predict", tmp_path / "table", written(tmp_path / "short.csv", "price,Colour,age\n1,2,3\n"), code=2)
-    assert "lacks features of the model: 'colour', 'title match' (did you mean 'Colour'?); its columns are" in error
+    error = run(
+        "predict",
+        tmp_path / "table",
+        written(tmp_path / "short.csv", "price,Colour,age\n1,2,3\n"),
+        code=2,
+    )
+    assert (
+        "lacks features of the model: 'colour', 'title match' (did you mean 'Colour'?); its "
+        "columns are" in error
+    )
     # Columns that fit had to leave out may be named again, and those of the model are needed.
     again = ["--drop", "note", "--features", "age,price,colour,title match"]
     assert run("predict", tmp_path / "table", tmp_path / "other.csv", *again).splitlines() == lines
     for option in (["--drop", "age"], ["--features", "age"], ["--features", again[-1] + ",note"]):
         error = run("predict", tmp_path / "table", tmp_path / "other.csv", *option, code=2)
-        assert "--features and --drop must leave the features of the model: 'price', 'colour', " in error
+        assert (
+            "--features and --drop must leave the features of the model: 'price', 'colour', "
+            in error
+        )
     error = run("predict", tmp_path / "table", files / "t.csv", "--drop", "note", code=2)
     assert "--drop: " in error
     assert "has no column 'note'" in error
@@ -219,7 +320,9 @@ def test_a_model_of_a_table_is_that_of_a_letor_file_and_keeps_names(run, files, 
 
 def test_tables_of_scores_are_written_and_evaluated(run, files, table, tmp_path):
     run("fit", files / "t.csv", tmp_path / "m", "--rounds", 3, "--threads", 1)
-    expected = [float(line) for line in run("predict", tmp_path / "m", files / "t.csv").splitlines()]
+    expected = [
+        float(line) for line in run("predict", tmp_path / "m", files / "t.csv").splitlines()
+    ]
     outs = []
     for name in ("s.csv", "s.tsv", "s.parquet", "s.txt"):
         assert run("predict", tmp_path / "m", files / "t.csv", "--output", tmp_path / name) == ""
@@ -251,8 +354,20 @@ def test_categories_are_those_of_the_training(run, tmp_path, backend):
     frame.to_csv(tmp_path / "t.csv", index=False)
     quick = ["--rounds", 10, "--backend", backend, "--threads", 1]
     error = run("fit", tmp_path / "t.csv", tmp_path / "m", *quick, code=2)
-    assert "'shop' ('b' in 239, 'c' in 239; the first in row 1). Leave out what is no feature (--drop shop)" in error
-    run("fit", tmp_path / "t.csv", tmp_path / "m", *quick, "--categorical", "shop", "--validation", tmp_path / "t.csv")
+    assert (
+        "'shop' ('b' in 239, 'c' in 239; the first in row 1). Leave out what is no feature (--drop "
+        "shop)" in error
+    )
+    run(
+        "fit",
+        tmp_path / "t.csv",
+        tmp_path / "m",
+        *quick,
+        "--categorical",
+        "shop",
+        "--validation",
+        tmp_path / "t.csv",
+    )
     run("predict", tmp_path / "m", tmp_path / "t.csv", "--output", tmp_path / "s.csv")
     scores = pd.read_csv(tmp_path / "s.csv")["score"].to_numpy()
     assert br.ndcg_score(frame["label"], scores, qid) == 1.0
@@ -262,11 +377,15 @@ def test_categories_are_those_of_the_training(run, tmp_path, backend):
     np.testing.assert_allclose([float(line) for line in lines], scores[1:3])
     frame.assign(shop="apples").to_csv(tmp_path / "new.csv", index=False)
     warning = run("predict", tmp_path / "m", tmp_path / "new.csv", errors=True)
-    assert "the model does not know 'apples' in the column 'shop': these count as missing" in warning
+    assert (
+        "the model does not know 'apples' in the column 'shop': these count as missing" in warning
+    )
     # A model of Python may have a category whose text is a missing value elsewhere.
     like = pd.DataFrame({"shop": pd.Categorical([], ["None", "b"])})
     path = written(tmp_path / "none.csv", "shop\nNone\nNA\n?\nb\n")
-    shop = read_documents(path, ColumnOptions(missing=["?"]), like=like, roles=["features"])[0]["shop"]
+    shop = read_documents(path, ColumnOptions(missing=["?"]), like=like, roles=["features"])[0][
+        "shop"
+    ]
     assert shop.tolist() == ["None", np.nan, np.nan, "b"]
     write_letor(tmp_path / "t.txt", X[:, :2], y, qid)
     assert "which has no categories" in run("predict", tmp_path / "m", tmp_path / "t.txt", code=2)

@@ -20,7 +20,11 @@ def trec(tmp_path_factory):
     """A folder with judgments of 40 queries, and three runs, of which two have the same tag."""
     path = tmp_path_factory.mktemp("trec")
     qrels, runs = noisy_runs({"bm25.run": 0.2, "dense.run.gz": 1.0, "few": 1.0})
-    lines = [f"{query} 0 {name} {label}" for query, labels in qrels.items() for name, label in labels.items()]
+    lines = [
+        f"{query} 0 {name} {label}"
+        for query, labels in qrels.items()
+        for name, label in labels.items()
+    ]
     (path / "qrels.txt").write_text("\n".join(lines) + "\n")
     runs["few"] = dict(list(runs["few"].items())[:15])
     for (name, run), tag in zip(runs.items(), ("BM25", "Dense", "BM25"), strict=True):
@@ -34,7 +38,9 @@ def table_rows(out):
     for line in lines:
         if set(line) == {"─"}:
             break
-    return [line.split(maxsplit=2) for line in itertools.takewhile(lambda line: ":" not in line, lines)]
+    return [
+        line.split(maxsplit=2) for line in itertools.takewhile(lambda line: ":" not in line, lines)
+    ]
 
 
 def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, tmp_path, data):
@@ -52,7 +58,9 @@ def test_evaluate_applies_settings_to_the_measures_that_have_them(run, folder, t
     head, rule, *lines = out.splitlines()[1:]
     assert (head.split(), set(rule)) == (["measure", "value", "settings"], {"─"})
     rows = [line.split(maxsplit=2) for line in lines]
-    assert {row[0]: row[1] for row in rows} == {name: f"{value:.6f}" for name, value in expected.items()}
+    assert {row[0]: row[1] for row in rows} == {
+        name: f"{value:.6f}" for name, value in expected.items()
+    }
     assert rows[0][2] == "empty zero, gain linear, discount log2, ties stable"
     assert rows[3][2] == "empty skip, threshold 1"
 
@@ -68,7 +76,9 @@ def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
     others = [[name, f"{expected[name]:.6f}"] for name in ("P(rel=2)@5", "AP")]
     assert [row[:2] for row in table_rows(out)[1:]] == others
     table = pd.read_csv(tmp_path / "t.csv")
-    assert dict(zip(table["metric"], table["value"], strict=True)) == pytest.approx(expected, abs=1e-15)
+    assert dict(zip(table["metric"], table["value"], strict=True)) == pytest.approx(
+        expected, abs=1e-15
+    )
     values = br.evaluate_run(qrels, bm25, ["nDCG@10", "P(rel=2)@5", "AP"], per_query=True)
     written = pd.read_csv(tmp_path / "q.csv", index_col="query_id", dtype={"query_id": str})
     pd.testing.assert_frame_equal(written, values, check_index_type=False, check_column_type=False)
@@ -79,15 +89,35 @@ def test_one_run_has_the_values_of_evaluate_run(run, trec, tmp_path):
     out = run(*common, "--measures", "ndcg@5", "--gain", "linear", "--empty", "one", *flags)
     assert "BM25" in (tmp_path / "p.svg").read_text()
     measure = br.get_measure("ndcg@5", gain="linear", empty="one")
-    assert table_rows(out)[0][1] == f"{br.evaluate_run(qrels, bm25, measure, **options)['ndcg(gain=linear)@5']:.6f}"
+    assert (
+        table_rows(out)[0][1]
+        == f"{br.evaluate_run(qrels, bm25, measure, **options)['ndcg(gain=linear)@5']:.6f}"
+    )
     assert table_rows(out)[0][2] == "empty one, gain linear, discount log2, ties worst"
 
 
 def test_several_runs_are_compared(run, trec, tmp_path):
     pytest.importorskip("matplotlib")
     paths = [trec / "bm25.run", trec / "dense.run.gz"]
-    common = ["evaluate", "--qrels", trec / "qrels.txt", "--run", paths[0], "--run", paths[1], "--measures", MEASURES]
-    files = ["--output", tmp_path / "t.csv", "--per-query", tmp_path / "q.tsv", "--plot", tmp_path / "p.png"]
+    common = [
+        "evaluate",
+        "--qrels",
+        trec / "qrels.txt",
+        "--run",
+        paths[0],
+        "--run",
+        paths[1],
+        "--measures",
+        MEASURES,
+    ]
+    files = [
+        "--output",
+        tmp_path / "t.csv",
+        "--per-query",
+        tmp_path / "q.tsv",
+        "--plot",
+        tmp_path / "p.png",
+    ]
     files += ["--plot-queries", tmp_path / "d.svg"]
     out = run(*common, "--baseline", "Dense", *files)
     runs = {"BM25": br.read_run(paths[0]), "Dense": br.read_run(paths[1])}
@@ -115,18 +145,26 @@ def test_runs_that_miss_queries(run, trec):
     assert "(--queries judged)" in error
     assert run(*common, "--queries", "judged", errors=True) == ""
     several = [*common, "--run", trec / "dense.run.gz"]
-    assert "25 of 40 queries of qrels are not in the run BM25" in " ".join(run(*several, errors=True).split())
+    assert "25 of 40 queries of qrels are not in the run BM25" in " ".join(
+        run(*several, errors=True).split()
+    )
     assert run(*several, "--queries", "common").startswith("15 queries, 2 runs")
 
 
 def test_names_of_ir_measures_keep_their_conventions():
     given = {"empty": "one", "ties": "worst"}
-    measures = parse_measures("--measures", "nDCG@10,ERR@5,RBP(p=0.5,rel=2),map@03", given, measures_of_runs)
+    measures = parse_measures(
+        "--measures", "nDCG@10,ERR@5,RBP(p=0.5,rel=2),map@03", given, measures_of_runs
+    )
     assert list(measures) == ["nDCG@10", "ERR@5", "RBP(p=0.5,rel=2)", "map@3"]
     assert measures["nDCG@10"] == br.get_measure("ndcg", k=10, gain="linear", **given)
     assert measures["RBP(p=0.5,rel=2)"] == br.get_measure("RBP(p=0.5,rel=2)", **given)
-    assert list(parse_measures("--measures", "ndcg@10", {"gain": "linear"})) == ["ndcg(gain=linear)@10"]
-    with pytest.raises(ValueError, match=r"--measures: 'nDCG@10' is a name of ir_measures for runs"):
+    assert list(parse_measures("--measures", "ndcg@10", {"gain": "linear"})) == [
+        "ndcg(gain=linear)@10"
+    ]
+    with pytest.raises(
+        ValueError, match=r"--measures: 'nDCG@10' is a name of ir_measures for runs"
+    ):
         parse_measures("--measures", "nDCG@10", {})
 
 
@@ -150,7 +188,11 @@ RUN = "--qrels TREC/qrels.txt --run TREC/bm25.run"
 )
 def test_bad_input_is_one_line_and_exit_code_2(run, trec, folder, tmp_path, arguments, message):
     (tmp_path / "scores").write_text("0.5\n\n1_0\n")
-    filled = arguments.replace("TREC", str(trec)).replace("TMP", str(tmp_path)).replace("DATA", str(folder / "all.txt"))
+    filled = (
+        arguments.replace("TREC", str(trec))
+        .replace("TMP", str(tmp_path))
+        .replace("DATA", str(folder / "all.txt"))
+    )
     error = run("evaluate", *filled.split(), code=2)
     assert message in " ".join(error.split())
     assert re.match("error: ", error)

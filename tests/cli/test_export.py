@@ -1,4 +1,5 @@
-"""The command `export`: models of both libraries, names, the check, the template of the features, and bad input."""
+"""The command `export`: models of both libraries, names, the check, the template of the features,
+and bad input."""
 
 import json
 
@@ -17,7 +18,10 @@ def test_models_names_and_the_check(run, folder, data, tmp_path):
     file, frame = tmp_path / "shop.json", pd.DataFrame(X, columns=NAMES)
     (tmp_path / "names.txt").write_text("\n".join(NAMES) + "\n")
     frame.to_csv(tmp_path / "d.csv", index=False)
-    plain, named = br.LightGBMRanker(**SETTINGS).fit(X, y, qid), br.XGBoostRanker(**SETTINGS).fit(frame, y, qid)
+    plain, named = (
+        br.LightGBMRanker(**SETTINGS).fit(X, y, qid),
+        br.XGBoostRanker(**SETTINGS).fit(frame, y, qid),
+    )
     for ranker, options in [
         (plain, ["--features", ",".join(NAMES), "--check", folder / "all.txt"]),
         (plain, ["--features", tmp_path / "names.txt", "--check", folder / "all.txt"]),
@@ -27,7 +31,10 @@ def test_models_names_and_the_check(run, folder, data, tmp_path):
         files = ["--output", file, "--shift", "min", "--version", "3.8", *options]
         out = run("export", tmp_path / "model.json", "--format", "opensearch", *files)
         size = f"{file.stat().st_size:,} bytes"
-        assert out == f"model: {file}, {size}, with the scores of the model at its splits and on {len(X):,} rows\n"
+        assert (
+            out
+            == f"model: {file}, {size}, with the scores of the model at its splits and on {len(X):,} rows\n"
+        )
         found = evaluate("opensearch", file.read_text(), dict(zip(NAMES, X.T, strict=True)))
         assert found.min() >= 0
         difference = found - ranker.predict(X if ranker is plain else frame)
@@ -39,11 +46,23 @@ def test_solr_has_a_name_and_a_store(run, data, tmp_path):
     X = np.where(data[0] > 1, np.nan, data[0])
     file, ranker = tmp_path / "m.json", br.LightGBMRanker(**SETTINGS).fit(X, *data[1:])
     ranker.save_model(tmp_path / "model.txt")
-    options = ["--features", ",".join(NAMES), "--store", "shoes", "--name", "first", "--resource", "models/first.json"]
+    options = [
+        "--features",
+        ",".join(NAMES),
+        "--store",
+        "shoes",
+        "--name",
+        "first",
+        "--resource",
+        "models/first.json",
+    ]
     options += ["--requests", tmp_path / "requests.json", "--index", "shop", "--version", "9.2"]
     run("export", tmp_path / "model.txt", "--format", "solr", *options, "--output", file)
     made = json.loads((tmp_path / "requests.json").read_text())
-    assert (made["upload"]["method"], made["upload"]["path"]) == ("PUT", "/solr/shop/schema/model-store")
+    assert (made["upload"]["method"], made["upload"]["path"]) == (
+        "PUT",
+        "/solr/shop/schema/model-store",
+    )
     assert {feature["params"]["defaultValue"] for feature in made["features"]["body"]} == {"NaN"}
     assert "store='shoes'" in made["log"]["body"]["fields"][1]
     assert "model='first'" in made["rank"]["body"]["params"]["rq"]
@@ -64,10 +83,22 @@ def test_elastic_has_the_queries_of_a_file(run, data, tmp_path):
     file, queries = tmp_path / "m.json", {name: {"term": {name: "{{user}}"}} for name in NAMES}
     (tmp_path / "queries.json").write_text(json.dumps(queries))
     br.XGBoostRanker(**SETTINGS).fit(*data).save_model(tmp_path / "model.json")
-    options = ["--features", tmp_path / "queries.json", "--output", file, "--requests", tmp_path / "r.json"]
+    options = [
+        "--features",
+        tmp_path / "queries.json",
+        "--output",
+        file,
+        "--requests",
+        tmp_path / "r.json",
+    ]
     run("export", tmp_path / "model.json", "--format", "elastic", *options)
     log = json.loads((tmp_path / "r.json").read_text())["log"]["body"]
     assert log["params"] == {"keywords": "keywords", "user": "user"}
-    extractors = json.loads(file.read_text())["inference_config"]["learning_to_rank"]["feature_extractors"]
-    written = {one["query_extractor"]["feature_name"]: one["query_extractor"]["query"] for one in extractors}
+    extractors = json.loads(file.read_text())["inference_config"]["learning_to_rank"][
+        "feature_extractors"
+    ]
+    written = {
+        one["query_extractor"]["feature_name"]: one["query_extractor"]["query"]
+        for one in extractors
+    }
     assert written.items() <= queries.items()

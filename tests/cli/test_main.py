@@ -19,10 +19,14 @@ def test_version(run, tmp_path, monkeypatch):
     monkeypatch.setenv("BOOSTRANK_COMPILED", "0")
     # A package of XGBoost with another name.
     (tmp_path / "xgboost_cpu-9.9.dist-info").mkdir()
-    (tmp_path / "xgboost_cpu-9.9.dist-info" / "METADATA").write_text("Name: xgboost-cpu\nVersion: 9.9\n")
+    (tmp_path / "xgboost_cpu-9.9.dist-info" / "METADATA").write_text(
+        "Name: xgboost-cpu\nVersion: 9.9\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(versions, "versions", versions.versions.__wrapped__)
-    shown = {f"{name} {version(name)}" for name in ("boostrank", "lightgbm", "xgboost-cpu", "numpy")}
+    shown = {
+        f"{name} {version(name)}" for name in ("boostrank", "lightgbm", "xgboost-cpu", "numpy")
+    }
     for arguments in (["--version"], ["--version", "fit"]):
         lines = run(*arguments).splitlines()
         assert shown <= set(lines)
@@ -42,7 +46,12 @@ def test_help_has_all_options_on_a_screen(run, command):
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 100
-    options = [name for parameter in load(command).params for name in parameter.opts if name.startswith("--")]
+    options = [
+        name
+        for parameter in load(command).params
+        for name in parameter.opts
+        if name.startswith("--")
+    ]
     assert all(re.search(rf"^  .*{name}\b", text, re.MULTILINE) for name in options)
 
 
@@ -50,11 +59,17 @@ def test_help_has_all_options_on_a_screen(run, command):
     ("arguments", "message"),
     [
         ("compare TMP/broken.txt", "line 2"),
-        ("compare TMP/absent --objectives lambdamart", "got 'lambdamart' (did you mean 'lambdarank'?)"),
+        (
+            "compare TMP/absent --objectives lambdamart",
+            "got 'lambdamart' (did you mean 'lambdarank'?)",
+        ),
         ("compare --objectives softmax/l3", "NORMALIZE of 'softmax/l3' must be one of dcg,"),
         ("compare --objectives lambdarank --backend xgboost", "none of the objectives"),
         ("compare --measures ndcg@0", "--measures: k must be None, an integer of at least 1"),
-        ("evaluate DATA TMP/scores --measures auc@5", "--measures: the measure 'auc' has no setting 'k'"),
+        (
+            "evaluate DATA TMP/scores --measures auc@5",
+            "--measures: the measure 'auc' has no setting 'k'",
+        ),
         ("fit DATA TMP/m --eval-metric Judged@5", "--eval-metric: "),
         ("fit DATA TMP/m --eval-metric map", "--eval-metric needs --validation"),
         ("compare --output TMP/no/t.csv", "there is no folder"),
@@ -62,13 +77,25 @@ def test_help_has_all_options_on_a_screen(run, command):
         ("fit DATA TMP/m --patience 3", "--patience needs --validation"),
         ("fit DATA TMP/m --qid query", "--qid is for tables, whose names end in .csv"),
         ("compare TMP/one_query.txt", "5 folds need at least 5 queries; got 1"),
-        ("compare FOLDER --folds 3", "--folds needs a file, or no path: a folder has its own folds"),
+        (
+            "compare FOLDER --folds 3",
+            "--folds needs a file, or no path: a folder has its own folds",
+        ),
         ("compare --rounds 3", "--rounds needs --objectives: it would have no effect"),
-        ("compare --rankers LGBMranker", "a name of --rankers must be one of LGBMRanker, XGBRanker, "),
+        (
+            "compare --rankers LGBMranker",
+            "a name of --rankers must be one of LGBMRanker, XGBRanker, ",
+        ),
         ("export DATA --format solr --output TMP/o --index shop", "--index needs --requests"),
-        ("export DATA --format solr --output TMP/o --requests TMP/o", "--requests must be another file than --output"),
+        (
+            "export DATA --format solr --output TMP/o --requests TMP/o",
+            "--requests must be another file than --output",
+        ),
         ("predict TMP/broken.txt DATA", "is a model neither of LightGBM nor of XGBoost"),
-        ("evaluate d[x][red]y[/].txt TMP/scores", "error: d[x][red]y[/].txt: No such file or directory"),
+        (
+            "evaluate d[x][red]y[/].txt TMP/scores",
+            "error: d[x][red]y[/].txt: No such file or directory",
+        ),
         ("evaluate DATA TMP/one_score", "y_score has 1"),
         ("check softmx", "got 'softmx' (did you mean 'softmax'?)"),
     ],
@@ -79,7 +106,9 @@ def test_bad_input_is_one_line_and_exit_code_2(run, folder, tmp_path, arguments,
     (tmp_path / "one_score").write_text("0.5\n")
     (tmp_path / "one_query.txt").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.2\n")
     names = {"FOLDER": folder, "TMP": tmp_path, "DATA": folder / "all.txt"}
-    error = run(*re.sub("|".join(names), lambda found: str(names[found[0]]), arguments).split(), code=2)
+    error = run(
+        *re.sub("|".join(names), lambda found: str(names[found[0]]), arguments).split(), code=2
+    )
     assert message in " ".join(error.split())
 
 
@@ -95,7 +124,9 @@ def test_a_fault_of_the_program_is_not_exit_code_1(run, monkeypatch):
 
 def test_a_warning_is_printed_above_a_progress_bar(capsys):
     screen = io.StringIO()
-    with Progress(console=Console(file=screen, force_terminal=True, width=60), auto_refresh=False) as progress:
+    with Progress(
+        console=Console(file=screen, force_terminal=True, width=60), auto_refresh=False
+    ) as progress:
         progress.add_task("bar", total=3)
         _show_warning("[b]a short message[/b]", UserWarning, "a.py", 3)
     assert capsys.readouterr().err == ""
@@ -110,7 +141,10 @@ def test_a_stopped_command_prints_one_line_and_writes_no_file(run, folder, tmp_p
         raise KeyboardInterrupt
 
     monkeypatch.setattr(importlib.import_module("boostrank.cli.models"), "read_documents", stop)
-    assert run("fit", folder / "all.txt", tmp_path / "m", code=130) == "stopped: before the command ended\n"
+    assert (
+        run("fit", folder / "all.txt", tmp_path / "m", code=130)
+        == "stopped: before the command ended\n"
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -21,28 +21,55 @@ def test_fit_trains_the_ranker_with_these_settings(run, folder, tmp_path, monkey
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     path, vali, model = folder / "all.txt", folder / "Fold1" / "vali.txt", tmp_path / "m"
-    options = ["--validation", vali, "--patience", 3, "--leaves", 7, "--eval-metric", "mrr", "-k", 5]
+    options = [
+        "--validation",
+        vali,
+        "--patience",
+        3,
+        "--leaves",
+        7,
+        "--eval-metric",
+        "mrr",
+        "-k",
+        5,
+    ]
     options += ["--learning-rate", 0.1, "--objective", "softmax"]
     err = run("fit", path, model, *options, errors=True, width=100)
     assert "rounds " in err
-    settings = {"early_stopping_rounds": 3, "num_leaves": 7, "random_state": 0, "k": 5, "learning_rate": 0.1}
+    settings = {
+        "early_stopping_rounds": 3,
+        "num_leaves": 7,
+        "random_state": 0,
+        "k": 5,
+        "learning_rate": 0.1,
+    }
     data = br.read_letor(path)
     eval_set = [br.read_letor(vali, n_features=data.X.shape[1])]
-    ranker = br.LightGBMRanker("softmax", **settings).fit(*data, eval_set=eval_set, eval_metric="mrr")
+    ranker = br.LightGBMRanker("softmax", **settings).fit(
+        *data, eval_set=eval_set, eval_metric="mrr"
+    )
     best, n_best = ranker.best_score_["valid_0"]["mrr"], ranker.best_iteration_
     first, last = run("fit", path, model, *options, width=100).splitlines()
     assert first == f"validation: mrr {best:.4f} with {n_best} rounds, the best of {n_best + 3}"
     assert last.endswith(f"of {len(set(data.qid))} queries")
-    assert "with all of 1 round (more may be better: --rounds)" in run("fit", path, model, *options, "--rounds", 1)
+    assert "with all of 1 round (more may be better: --rounds)" in run(
+        "fit", path, model, *options, "--rounds", 1
+    )
     ranker.set_params(n_estimators=1).fit(*data, eval_set=eval_set, eval_metric="mrr")
-    np.testing.assert_array_equal(br.LightGBMRanker().load_model(model).predict(data.X), ranker.predict(data.X))
+    np.testing.assert_array_equal(
+        br.LightGBMRanker().load_model(model).predict(data.X), ranker.predict(data.X)
+    )
 
 
 def test_query_features_need_the_query_ids_of_documents(run, folder, tmp_path):
     model, path, (X, y, qid) = tmp_path / "m", folder / "all.txt", br.read_letor(folder / "all.txt")
     run("fit", path, model, "--query-features", "rank,standardize", "--rounds", 5)
-    ranker = br.LightGBMRanker(query_features=["rank", "standardize"], n_estimators=5, random_state=0).fit(X, y, qid)
-    np.testing.assert_array_equal(np.loadtxt(run("predict", model, path).splitlines()), ranker.predict(X, qid=qid))
+    ranker = br.LightGBMRanker(
+        query_features=["rank", "standardize"], n_estimators=5, random_state=0
+    ).fit(X, y, qid)
+    np.testing.assert_array_equal(
+        np.loadtxt(run("predict", model, path).splitlines()), ranker.predict(X, qid=qid)
+    )
     pd.DataFrame(X).add_prefix("x").to_csv(tmp_path / "x.csv", index=False)
     assert "m has query_features: " in (error := run("predict", model, tmp_path / "x.csv", code=2))
     assert "name one with --qid" in error

@@ -1,4 +1,5 @@
-"""Slow oracles: all examinations of a session, all subsets of documents, and binary label distributions."""
+"""Slow oracles: all examinations of a session, all subsets of documents, and binary label
+distributions."""
 
 import itertools
 

@@ -1,4 +1,5 @@
-"""The measure of clicks: against `evaluate` and a sum by loops, values of queries, weights, support and errors."""
+"""The measure of clicks: against `evaluate` and a sum by loops, values of queries, weights, support
+and errors."""
 
 import numpy as np
 import pytest
@@ -32,12 +33,17 @@ def test_it_is_the_estimate_of_evaluate(model, k, average):
 
 
 def test_values_of_queries_by_loops():
-    labels, scores = br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5)), np.array([1, 3, 2, 0, 5, 1, 4, 0.0])
+    labels, scores = (
+        br.ClickLabels(simulated(), (1.0, 0.8, 0.6, 0.5)),
+        np.array([1, 3, 2, 0, 5, 1, 4, 0.0]),
+    )
     estimates, weights = labels.estimates.relevance, np.array([3.0, 0.5, 0.0, 2.0])
     above, below = [], []
     for query, share in zip("bacd", labels.query_weights, strict=True):
         ranked = sorted(np.flatnonzero(query == QID), key=lambda row: -scores[row])
-        above.append(share * sum(estimates[row] / np.log2(2 + i) for i, row in enumerate(ranked[:2])))
+        above.append(
+            share * sum(estimates[row] / np.log2(2 + i) for i, row in enumerate(ranked[:2]))
+        )
         below.append(share * estimates[ranked].sum())
     expected = np.dot(weights, above) / np.dot(weights, below)
     measure = ClickDCG(2)
@@ -52,19 +58,29 @@ def test_values_of_queries_by_loops():
 
 def test_only_ranks_that_count_need_support():
     qid = ["a", "a", "a", "b", "b"]
-    log = ClickLog(qid, row=[0, 1, 0, 1], position=[1, 2, 1, 2], clicks=[1, 0, 1, 0], session=[0, 0, 1, 1])
+    log = ClickLog(
+        qid, row=[0, 1, 0, 1], position=[1, 2, 1, 2], clicks=[1, 0, 1, 0], session=[0, 0, 1, 1]
+    )
     labels = br.ClickLabels(log, [1.0, 0.5])
     scores = np.array([3.0, 2.0, 1.0, 1.0, 0.0])
-    assert ClickDCG(2)(labels, scores) == 1.0  # The query "b" has no sessions, and needs no support.
-    with pytest.raises(ValueError, match=r"1 of 5 rows have no support: .* row 2 of query 'a'.*Its rank counts"):
+    assert (
+        ClickDCG(2)(labels, scores) == 1.0
+    )  # The query "b" has no sessions, and needs no support.
+    with pytest.raises(
+        ValueError, match=r"1 of 5 rows have no support: .* row 2 of query 'a'.*Its rank counts"
+    ):
         ClickDCG(3)(labels, scores)
     with pytest.raises(ValueError, match="row 2 of query 'a'"):
         ClickDCG(1)(labels, -scores)
-    assert ClickDCG(3)(br.ClickLabels(log, [1.0, 0.5], not_shown="irrelevant"), -scores) == pytest.approx(1 / 2)
+    assert ClickDCG(3)(
+        br.ClickLabels(log, [1.0, 0.5], not_shown="irrelevant"), -scores
+    ) == pytest.approx(1 / 2)
 
 
 def test_support_is_found_in_shuffled_rows_of_queries_with_a_weight():
-    log = ClickLog(["b", "a", "b", "a"], row=[0, 3, 1], position=[1, 1, 2], clicks=[1, 1, 0], session=[0, 1, 1])
+    log = ClickLog(
+        ["b", "a", "b", "a"], row=[0, 3, 1], position=[1, 1, 2], clicks=[1, 1, 0], session=[0, 1, 1]
+    )
     labels = br.ClickLabels(log, 1.0)
     with pytest.raises(ValueError, match="row 2 of query 'b'"):
         ClickDCG()(labels, [2.0, 1.0, 1.0, 2.0])
@@ -75,12 +91,24 @@ def test_support_is_found_in_shuffled_rows_of_queries_with_a_weight():
 @pytest.mark.parametrize(
     ("use", "message"),
     [
-        (lambda labels: ClickDCG(5)(np.arange(8.0), SCORES, QID), "click-dcg@5 needs ClickLabels; got ndarray"),
-        (lambda labels: ClickDCG().bind(labels.log, labels.queries), "click-dcg needs ClickLabels; got ClickLog"),
+        (
+            lambda labels: ClickDCG(5)(np.arange(8.0), SCORES, QID),
+            "click-dcg@5 needs ClickLabels; got ndarray",
+        ),
+        (
+            lambda labels: ClickDCG().bind(labels.log, labels.queries),
+            "click-dcg needs ClickLabels; got ClickLog",
+        ),
         (lambda labels: ClickDCG()(labels, SCORES, QID[::-1]), "qid differs"),
         (lambda labels: ClickDCG()(labels, SCORES[:7]), "y_score has 7 values"),
-        (lambda labels: ClickDCG().bind(labels, labels[[1, 2, 4]].queries), "labels has 8 values for the 3 rows"),
-        (lambda labels: ClickDCG()(br.ClickLabels(SILENT, 1.0), [0.0, 1.0]), "number of relevant documents is 0"),
+        (
+            lambda labels: ClickDCG().bind(labels, labels[[1, 2, 4]].queries),
+            "labels has 8 values for the 3 rows",
+        ),
+        (
+            lambda labels: ClickDCG()(br.ClickLabels(SILENT, 1.0), [0.0, 1.0]),
+            "number of relevant documents is 0",
+        ),
     ],
 )
 def test_errors(use, message):

@@ -1,4 +1,5 @@
-"""Diagnosis of click logs: the estimator that each kind of log needs, and each check against a loop or a count."""
+"""Diagnosis of click logs: the estimator that each kind of log needs, and each check against a loop
+or a count."""
 
 import numpy as np
 import pytest
@@ -16,7 +17,13 @@ def data():
 
 def log_of(model="position-based", policy=PLACKETT_LUCE, n_sessions=12_000):
     X, y, qid = data()
-    settings = {"model": model, "policy": policy, "noise": 0.1, "random_state": 0, "n_sessions": n_sessions}
+    settings = {
+        "model": model,
+        "policy": policy,
+        "noise": 0.1,
+        "random_state": 0,
+        "n_sessions": n_sessions,
+    }
     return simulate_clicks(y, X[:, 0], qid, **settings).log
 
 
@@ -41,14 +48,22 @@ def test_each_log_has_its_estimator(log, bad, n_good, estimator):
     assert (verdicts == "good").sum() == n_good
     assert found.estimator.startswith(estimator)
     # The printed text has the whole table.
-    assert all(text in str(found) for text in (*found.table["check"], *found.table["meaning"], f"Use {estimator}"))
+    assert all(
+        text in str(found)
+        for text in (*found.table["check"], *found.table["meaning"], f"Use {estimator}")
+    )
 
 
 def test_missing_impressions_leave_no_estimator():
     log = log_of()
     session = np.repeat(np.arange(log.n_sessions), log.sessions.sizes)
-    for kept in (log.clicks > 0, log.position <= log.sessions.repeat(log.sessions.max(log.position * log.clicks))):
-        found = diagnose(ClickLog(log.qid, *(column[kept] for column in log.columns[:3]), session=session[kept]))
+    for kept in (
+        log.clicks > 0,
+        log.position <= log.sessions.repeat(log.sessions.max(log.position * log.clicks)),
+    ):
+        found = diagnose(
+            ClickLog(log.qid, *(column[kept] for column in log.columns[:3]), session=session[kept])
+        )
         assert found.table["verdict"][:2].tolist().count("bad") >= 1
         assert "missing in the log" in found.reason
 
@@ -57,7 +72,8 @@ def test_the_ratio_below_clicks_is_that_of_a_loop():
     log = log_of(Cascade(0.3), n_sessions=300)
     tables = {}
     for rows, positions, clicks in (
-        (log.row[s], log.position[s], log.clicks[s]) for s in map(slice, log.sessions.starts, log.sessions.ends)
+        (log.row[s], log.position[s], log.clicks[s])
+        for s in map(slice, log.sessions.starts, log.sessions.ends)
     ):
         for i, key in enumerate(zip(rows, positions, strict=True)):
             table = tables.setdefault(key, np.zeros((2, 2)))

@@ -1,4 +1,5 @@
-"""Counterfactual evaluation: values against sums by loops, errors against those of means, and support."""
+"""Counterfactual evaluation: values against sums by loops, errors against those of means, and
+support."""
 
 import itertools
 
@@ -6,7 +7,14 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.clicks import Cascade, ClickLog, TrustBias, estimate_relevance, evaluate, simulate_clicks
+from boostrank.clicks import (
+    Cascade,
+    ClickLog,
+    TrustBias,
+    estimate_relevance,
+    evaluate,
+    simulate_clicks,
+)
 
 MODEL = [0.9, 0.7, 0.5, 0.3]
 QID = np.array([1, 2, 2, 1, 2, 1, 1, 3, 3])
@@ -36,7 +44,9 @@ def discounts_by_orders(k=None):
 
 @pytest.mark.parametrize("average", ["sessions", "queries"])
 @pytest.mark.parametrize("k", [None, 2])
-@pytest.mark.parametrize("model", [MODEL, TrustBias(MODEL, 0.9, [0.5, 0.3, 0.1, 0.1]), Cascade(0.4)])
+@pytest.mark.parametrize(
+    "model", [MODEL, TrustBias(MODEL, 0.9, [0.5, 0.3, 0.1, 0.1]), Cascade(0.4)]
+)
 def test_dcg_is_the_sum_of_discounted_estimates(model, k, average):
     log, d = simulated(model=model), discounts_by_orders(k)
     relevance = estimate_relevance(log, model).relevance
@@ -51,12 +61,15 @@ def test_errors_are_those_of_a_ratio_of_means_over_queries():
     log, d = simulated(), discounts_by_orders(2)
     relevance = estimate_relevance(log, MODEL).relevance
     above, below = (
-        np.array([values[query == QID].sum() for query in (1, 2, 3)]) for values in (relevance * d, relevance)
+        np.array([values[query == QID].sum() for query in (1, 2, 3)])
+        for values in (relevance * d, relevance)
     )
     found = evaluate(log, SCORES, MODEL, k=2, average="queries")
     ratio = above.sum() / below.sum()
     assert found.value == pytest.approx(ratio)
-    assert found.standard_error == pytest.approx(np.std(above - ratio * below, ddof=1) / np.sqrt(3) / below.mean())
+    assert found.standard_error == pytest.approx(
+        np.std(above - ratio * below, ddof=1) / np.sqrt(3) / below.mean()
+    )
     counts = evaluate(log.aggregate(), SCORES, MODEL, k=2, average="queries")
     assert counts[:4] == pytest.approx(found[:4])
 
@@ -76,21 +89,34 @@ def test_differences_are_paired(k):
 
 
 def test_a_difference_needs_support_only_where_ranks_differ():
-    log = ClickLog([1, 1, 1, 2, 2], [0, 0, 1, 1, 3, 3], [1] * 6, clicks=[1, 0, 0, 1, 1, 0], impressions=[9] * 6)
+    log = ClickLog(
+        [1, 1, 1, 2, 2], [0, 0, 1, 1, 3, 3], [1] * 6, clicks=[1, 0, 0, 1, 1, 0], impressions=[9] * 6
+    )
     scores, other = [2.0, 1.0, 3.0, 1.0, 0.0], [1.0, 2.0, 3.0, 1.0, 0.0]
     with pytest.raises(ValueError, match="2 of 5 rows have no support"):
         evaluate(log, scores, [1.0])
     assert evaluate(log, scores, [1.0], baseline=other).n_without_support == 0
     for one, two in itertools.permutations((scores, [1.0, 2.0, 0.0, 1.0, 0.0])):
-        with pytest.raises(ValueError, match=r"1 of 5 rows .* row 2 of query '1', which was never shown"):
+        with pytest.raises(
+            ValueError, match=r"1 of 5 rows .* row 2 of query '1', which was never shown"
+        ):
             evaluate(log, one, [1.0], baseline=two)
 
 
 def test_documents_without_support_are_named():
-    log = ClickLog([1, 1, 1, 2, 2], [0, 1, 3], [1, 2, 1], [1, 0, 1], session=["s", "s", "t"], documents=list("abcde"))
+    log = ClickLog(
+        [1, 1, 1, 2, 2],
+        [0, 1, 3],
+        [1, 2, 1],
+        [1, 0, 1],
+        session=["s", "s", "t"],
+        documents=list("abcde"),
+    )
     scores = [3, 2, 1, 2, 1]
     assert evaluate(log, scores, "position-based", k=1).n_without_support == 0
-    with pytest.raises(ValueError, match=r"2 of 5 rows have no support: .* row 2, document 'c' of query"):
+    with pytest.raises(
+        ValueError, match=r"2 of 5 rows have no support: .* row 2, document 'c' of query"
+    ):
         evaluate(log, scores, "position-based")
     assert evaluate(log, scores, "position-based", not_shown="irrelevant").n_without_support == 2
 
@@ -98,7 +124,9 @@ def test_documents_without_support_are_named():
 def test_queries_without_impressions_have_no_weight():
     log = ClickLog([1, 1, 2, 3], [0, 1, 2], [1, 2, 1], [1, 0, 0], session=["s", "s", "t"])
     for average in ("queries", "sessions"):
-        found = evaluate(log, [1, 0, 0, 0], "position-based", k=None, average=average, not_shown="irrelevant")
+        found = evaluate(
+            log, [1, 0, 0, 0], "position-based", k=None, average=average, not_shown="irrelevant"
+        )
         assert (found.value, found.n_queries) == (1.0, 2)
 
 
@@ -110,8 +138,14 @@ def test_invalid_arguments_are_named():
         ({"level": 1.0}, "level must be"),
         ({"not_shown": "zero"}, "not_shown must be one of"),
         ({"scores": SCORES[:3]}, "scores has 3 values for the 9 rows of log"),
-        ({"scores": np.where(np.arange(9) < 4, SCORES, np.inf)}, r"for each row, but scores\[4\] is inf"),
-        ({"baseline": SCORES * np.nan}, r"baseline must be one finite number .*, but baseline\[0\] is nan"),
+        (
+            {"scores": np.where(np.arange(9) < 4, SCORES, np.inf)},
+            r"for each row, but scores\[4\] is inf",
+        ),
+        (
+            {"baseline": SCORES * np.nan},
+            r"baseline must be one finite number .*, but baseline\[0\] is nan",
+        ),
         ({"baseline": SCORES[:4]}, "baseline has 4 values for the 9 rows of log"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -120,13 +154,17 @@ def test_invalid_arguments_are_named():
     with pytest.raises(ValueError, match="at least two queries with impressions; got 1"):
         evaluate(one, SCORES[QID == 1], MODEL)
     silent = ClickLog([1, 2], [0, 1], [1, 1], [0, 0])
-    with pytest.raises(ValueError, match=r"DCG is not defined for ClickLabels.*relevant documents is 0"):
+    with pytest.raises(
+        ValueError, match=r"DCG is not defined for ClickLabels.*relevant documents is 0"
+    ):
         evaluate(silent, [0, 0], "position-based")
 
 
 def test_click_labels_bring_their_settings():
     log = simulated()
-    few = ClickLog(np.append(QID, 0), *log.columns[:3], session=log.sessions.repeat(log.session_ids))
+    few = ClickLog(
+        np.append(QID, 0), *log.columns[:3], session=log.sessions.repeat(log.session_ids)
+    )
     settings = {"clip": 0.4, "not_shown": "irrelevant", "average": "queries"}
     expected = evaluate(few, np.append(SCORES, 0), MODEL, **settings)
     assert evaluate(br.ClickLabels(few, MODEL, **settings), np.append(SCORES, 0)) == expected

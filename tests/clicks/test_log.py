@@ -19,12 +19,16 @@ EVENTS = {
 
 
 def random_log(random, n_rows=12, n_entries=200, with_session=False):
-    """A log of counts; with sessions, the display of all documents of a query in a random sequence."""
+    """A log of counts; with sessions, the display of all documents of a query in a random
+    sequence."""
     qid = np.sort(random.integers(0, 4, size=n_rows))
     if not with_session:
         impressions = random.integers(0, 4, size=n_entries)
         clicks = random.integers(0, impressions + 1)
-        row, position = random.integers(0, n_rows, size=n_entries), random.integers(1, 6, size=n_entries)
+        row, position = (
+            random.integers(0, n_rows, size=n_entries),
+            random.integers(1, 6, size=n_entries),
+        )
         return qid, row, position, clicks, impressions
     rows, positions, sessions = [], [], []
     for session in range(40):
@@ -32,7 +36,13 @@ def random_log(random, n_rows=12, n_entries=200, with_session=False):
         rows += documents.tolist()
         positions += list(range(1, len(documents) + 1))
         sessions += [session] * len(documents)
-    return qid, np.array(rows), np.array(positions), random.integers(0, 2, size=len(rows)), np.array(sessions)
+    return (
+        qid,
+        np.array(rows),
+        np.array(positions),
+        random.integers(0, 2, size=len(rows)),
+        np.array(sessions),
+    )
 
 
 def sums_by_loop(row, position, clicks, impressions):
@@ -45,7 +55,11 @@ def sums_by_loop(row, position, clicks, impressions):
 
 
 def entries(log):
-    return list(zip(*(x.tolist() for x in (log.row, log.position, log.clicks, log.impressions)), strict=True))
+    return list(
+        zip(
+            *(x.tolist() for x in (log.row, log.position, log.clicks, log.impressions)), strict=True
+        )
+    )
 
 
 @pytest.mark.parametrize("n_entries", [3, 200])
@@ -124,7 +138,9 @@ def test_a_log_can_be_copied_and_not_changed():
 def test_entries_without_impressions_are_left_out():
     log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], impressions=[3, 0])
     assert entries(log) == [(0, 1, 1, 3)]
-    log = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], impressions=[1, 0], session=["s", "t"])
+    log = ClickLog(
+        [1, 1], row=[0, 1], position=[1, 2], clicks=[1, 0], impressions=[1, 0], session=["s", "t"]
+    )
     assert log.session_ids.tolist() == ["s"]
     with pytest.raises(ValueError, match="at least one entry with an impression"):
         ClickLog([1, 1], row=[0], position=[1], clicks=[0], impressions=[0])
@@ -141,7 +157,10 @@ GOOD = {"qid": [1, 1, 2], "row": [0, 1, 2], "position": [1, 2, 1], "clicks": [0,
         ({"row": ["a", "b", "c"]}, "row must be numbers"),
         ({"row": [[0, 1, 2], [0, 1, 2]]}, "row must be an array one-dimensional; got shape"),
         ({"position": [0, 1, 0]}, r"position\[0\] is 0, but the first position is 1"),
-        ({"position": [1, 2**40, 1]}, r"position\[1\] is 1099511627776, more than 1000000: positions are ranks"),
+        (
+            {"position": [1, 2**40, 1]},
+            r"position\[1\] is 1099511627776, more than 1000000: positions are ranks",
+        ),
         ({"clicks": [0, -1, 0]}, r"clicks\[1\] is -1: counts must not be negative"),
         ({"clicks": [0, 2, 0]}, r"clicks\[1\] is 2, more than impressions"),
         ({"clicks": [0, np.nan, 0]}, r"clicks\[1\] is nan, not an integer; an impression without"),
@@ -155,7 +174,10 @@ GOOD = {"qid": [1, 1, 2], "row": [0, 1, 2], "position": [1, 2, 1], "clicks": [0,
         ({"session": [1, 1, 1]}, "session '1' has documents of several queries"),
         ({"session": [1, 1, 2], "position": [2, 2, 1]}, "session '1' has the position 2 twice"),
         ({"session": [1, 1, 2], "row": [1, 1, 2]}, "session '1' shows row 1 of query '1' twice"),
-        ({"session": [1, 1, 2], "impressions": [1, 5, 1]}, r"impressions\[1\] is 5, but an entry of a session is one"),
+        (
+            {"session": [1, 1, 2], "impressions": [1, 5, 1]},
+            r"impressions\[1\] is 5, but an entry of a session is one",
+        ),
     ],
 )
 def test_invalid_entries_are_named(changed, message):
@@ -175,7 +197,9 @@ def test_indexing_errors():
 @pytest.mark.parametrize("session", [None, [0, 0]])
 def test_logs_of_the_same_documents_are_concatenated(session):
     settings = {"row": [0, 1], "position": [1, 2], "clicks": [1, 0], "session": session}
-    known, unknown, other = (ClickLog([5, 5], **settings, documents=ids) for ids in (["x", "y"], None, ["x", "z"]))
+    known, unknown, other = (
+        ClickLog([5, 5], **settings, documents=ids) for ids in (["x", "y"], None, ["x", "z"])
+    )
     for logs in ([known, unknown], [unknown, known], [unknown, known, known]):
         assert ClickLog.concatenate(logs).documents.tolist() == ["x", "y"]
     twice = ClickLog.concatenate(log for log in (unknown, unknown))
@@ -189,17 +213,30 @@ def test_logs_of_the_same_documents_are_concatenated(session):
     else:
         assert twice.session_ids.tolist() == [0, 1]
         assert twice.sessions.sizes.tolist() == [2, 2]
-    with pytest.raises(ValueError, match=r"logs\[2\] belongs to other rows than logs\[0\]: its document ids are diff"):
+    with pytest.raises(
+        ValueError,
+        match=r"logs\[2\] belongs to other rows than logs\[0\]: its document ids are diff",
+    ):
         ClickLog.concatenate([unknown, known, other])
 
 
 def test_sessions_are_selected():
-    log = ClickLog([1, 1, 2], [0, 1, 1, 2, 0], [1, 2, 1, 1, 1], clicks=[1, 0, 1, 0, 0], session=[7, 7, 3, 9, 5])
-    parts = [log.select(sessions) for sessions in (slice(1, 3), [1, 2], np.array([False, True, True, False]))]
+    log = ClickLog(
+        [1, 1, 2], [0, 1, 1, 2, 0], [1, 2, 1, 1, 1], clicks=[1, 0, 1, 0, 0], session=[7, 7, 3, 9, 5]
+    )
+    parts = [
+        log.select(sessions)
+        for sessions in (slice(1, 3), [1, 2], np.array([False, True, True, False]))
+    ]
     for part in (*parts, log.of_entries(slice(2, 4))):
         assert part.session_ids.tolist() == [3, 9]
-        assert part.to_frame()[["row", "position", "clicks"]].to_numpy().tolist() == [[1, 1, 1], [2, 1, 0]]
+        assert part.to_frame()[["row", "position", "clicks"]].to_numpy().tolist() == [
+            [1, 1, 1],
+            [2, 1, 0],
+        ]
         assert (len(part), part.sessions.sizes.tolist()) == (3, [1, 1])
     for nothing, sessions in ((log.aggregate(), slice(None)), (log, slice(9, None)), (log, [])):
-        with pytest.raises(ValueError, match=r"no session of ClickLog.* is selected; a log of counts"):
+        with pytest.raises(
+            ValueError, match=r"no session of ClickLog.* is selected; a log of counts"
+        ):
             nothing.select(sessions)

@@ -1,4 +1,5 @@
-"""Propensities: against loops over rows, a maximized likelihood and derivatives; intervals, and extrapolation."""
+"""Propensities: against loops over rows, a maximized likelihood and derivatives; intervals, and
+extrapolation."""
 
 import itertools
 from contextlib import nullcontext
@@ -8,14 +9,23 @@ import pytest
 from scipy import optimize
 from scipy.stats import binom
 
-from boostrank.clicks import ClickLog, PositionBased, Propensities, harvest_propensities, simulate_clicks
+from boostrank.clicks import (
+    ClickLog,
+    PositionBased,
+    Propensities,
+    harvest_propensities,
+    simulate_clicks,
+)
 from boostrank.clicks.propensities import _variance_of_clicks, warn_of_cut_lists
 
 P = np.array([1.0, 0.6, 0.45, 0.3])
 
 
-def several_rankers(n_sessions, seed, *, n_queries=60, eta=1.0, n_rankers=3, relevance=(0.05, 0.2, 0.5), depth=8):
-    """The lists of several rankers whose scores differ by noise; the true propensities are position^-eta."""
+def several_rankers(
+    n_sessions, seed, *, n_queries=60, eta=1.0, n_rankers=3, relevance=(0.05, 0.2, 0.5), depth=8
+):
+    """The lists of several rankers whose scores differ by noise; the true propensities are
+    position^-eta."""
     data = np.random.default_rng(7)
     qid = np.repeat(np.arange(n_queries), data.integers(5, 12, n_queries))
     y = data.integers(0, 3, len(qid)).astype(float)
@@ -23,12 +33,16 @@ def several_rankers(n_sessions, seed, *, n_queries=60, eta=1.0, n_rankers=3, rel
     random = np.random.default_rng(seed)
     settings = {"model": PositionBased(("power", eta)), "depth": depth, "random_state": random}
     settings["relevance"] = lambda labels: np.take(relevance, labels.astype(int))
-    logs = [simulate_clicks(y, base + own, qid, n_sessions=n_sessions // n_rankers, **settings).log for own in noise]
+    logs = [
+        simulate_clicks(y, base + own, qid, n_sessions=n_sessions // n_rankers, **settings).log
+        for own in noise
+    ]
     return ClickLog.concatenate(logs)
 
 
 def exact_log(scale=1):
-    """Counts that are exactly the expectations of the position-based model with the propensities P, and relevances."""
+    """Counts that are exactly the expectations of the position-based model with the propensities P,
+    and relevances."""
     # Query, row, relevance, and impressions by position.
     rows = [
         (0, 0, 0.5, {1: 400, 2: 200}),
@@ -38,7 +52,11 @@ def exact_log(scale=1):
         (2, 4, 0.6, {1: 100, 2: 200, 3: 200, 4: 400}),
         (2, 5, 0.3, {4: 100}),
     ]
-    entries = [(d, k, round(scale * n * P[k - 1] * g), scale * n) for _, d, g, shown in rows for k, n in shown.items()]
+    entries = [
+        (d, k, round(scale * n * P[k - 1] * g), scale * n)
+        for _, d, g, shown in rows
+        for k, n in shown.items()
+    ]
     for (_, k, c, n), g in zip(entries, [g for _, _, g, shown in rows for _ in shown], strict=True):
         assert abs(c - n * P[k - 1] * g) < 1e-6
     row, position, clicks, impressions = map(list, zip(*entries, strict=True))
@@ -48,7 +66,9 @@ def exact_log(scale=1):
 def counts_of(log):
     """Clicks and impressions by row and position: {row: {position: (clicks, impressions)}}."""
     counts = {}
-    for row, position, clicks, impressions in zip(log.row, log.position, log.clicks, log.impressions, strict=True):
+    for row, position, clicks, impressions in zip(
+        log.row, log.position, log.clicks, log.impressions, strict=True
+    ):
         c, n = counts.setdefault(int(row), {}).get(int(position), (0, 0))
         counts[int(row)][int(position)] = (c + int(clicks), n + int(impressions))
     return counts
@@ -58,10 +78,14 @@ def influences(estimate, log):
     """Derivatives of the logarithms of propensities by the clicks of each entry, by differences."""
 
     def logarithms(clicks):
-        return np.log(estimate(ClickLog(log.qid, log.row, log.position, clicks, log.impressions)).values)
+        return np.log(
+            estimate(ClickLog(log.qid, log.row, log.position, clicks, log.impressions)).values
+        )
 
     steps = np.eye(log.n_entries, dtype=log.clicks.dtype)
-    return np.array([(logarithms(log.clicks + step) - logarithms(log.clicks - step)) / 2 for step in steps])
+    return np.array(
+        [(logarithms(log.clicks + step) - logarithms(log.clicks - step)) / 2 for step in steps]
+    )
 
 
 def jackknife_errors(estimate, log):
@@ -84,11 +108,14 @@ def sums_by_loop(log):
 
 
 def negative_likelihood(log_p, sums):
-    """Minus the likelihood of Poisson counts, by a loop over the pairs, with the best relevance of each pair."""
+    """Minus the likelihood of Poisson counts, by a loop over the pairs, with the best relevance of
+    each pair."""
     p, total = np.exp(np.append(0.0, log_p)), 0.0
     for (k, m), (v, c, c_other) in sums.items():
         means = [(c + c_other) / (v * p[k - 1] + v * p[m - 1]) * v * p[j - 1] for j in (k, m)]
-        total += sum(clicks * np.log(mean) - mean for clicks, mean in zip((c, c_other), means, strict=True))
+        total += sum(
+            clicks * np.log(mean) - mean for clicks, mean in zip((c, c_other), means, strict=True)
+        )
     return -total
 
 
@@ -141,7 +168,9 @@ def test_positions_without_evidence_are_named():
     clicks = [9, 5, 4, 0, 3, 2, 3, 4, 5]
     log = ClickLog([1] * 5, rows, positions, clicks, [20] * 9)
     found = harvest_propensities(log)
-    np.testing.assert_allclose(found.values, [1, 5 / 9, np.nan, np.nan, 5 / 9 * 2 / 3, np.nan, np.nan, np.nan])
+    np.testing.assert_allclose(
+        found.values, [1, 5 / 9, np.nan, np.nan, 5 / 9 * 2 / 3, np.nan, np.nan, np.nan]
+    )
     assert found.not_estimated == [3, 4, 6, 7, 8]
 
 
@@ -149,19 +178,31 @@ def test_entries_at_larger_positions_may_be_left_out():
     log = several_rankers(9000, 10)
     part = log.position <= 3
     first = ClickLog(log.qid, log.row[part], log.position[part], log.clicks[part])
-    np.testing.assert_array_equal(harvest_propensities(log.of_entries(part)).values, harvest_propensities(first).values)
+    np.testing.assert_array_equal(
+        harvest_propensities(log.of_entries(part)).values, harvest_propensities(first).values
+    )
 
 
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        (ClickLog([1, 1], [0, 1], [1, 2], [1, 0]), "randomized result lists, or result lists of several rankers"),
+        (
+            ClickLog([1, 1], [0, 1], [1, 2], [1, 0]),
+            "randomized result lists, or result lists of several rankers",
+        ),
         (ClickLog([1], [0, 0], [2, 3], [1, 0]), "position 1 cannot be compared"),
         (ClickLog([1], [0, 0], [1, 2], [1, 0]), "position 1 cannot be compared"),
         (ClickLog([1], [0, 0], [1, 2], [0, 1]), "position 1 cannot be compared"),
-        # Position 2 has clicks, but not on the documents that it shares with position 1: its estimate would tend to 0.
-        (ClickLog([1, 1], [0, 0, 1, 1], [1, 2, 2, 3], [5, 0, 5, 4], [10] * 4), "cannot be compared with another posi"),
-        (ClickLog([1], [0, 0], [1, 2], [1, 1]), "all 2 impressions of the log were clicked.*Log every"),
+        # Position 2 has clicks, but not on the documents that it shares with position 1: its
+        # estimate would tend to 0.
+        (
+            ClickLog([1, 1], [0, 0, 1, 1], [1, 2, 2, 3], [5, 0, 5, 4], [10] * 4),
+            "cannot be compared with another posi",
+        ),
+        (
+            ClickLog([1], [0, 0], [1, 2], [1, 1]),
+            "all 2 impressions of the log were clicked.*Log every",
+        ),
     ],
 )
 def test_logs_without_evidence_are_errors(log, message):
@@ -184,10 +225,14 @@ def last_click(log):
     return log.sessions.repeat(log.sessions.max(np.where(log.clicks > 0, log.position, 0)))
 
 
-def test_lists_that_end_at_the_last_click_are_found_and_complete_lists_of_any_length_are_not(complete):
+def test_lists_that_end_at_the_last_click_are_found_and_complete_lists_of_any_length_are_not(
+    complete,
+):
     log = part_of(complete, complete.position <= last_click(complete))
     ending = int((last_click(complete)[complete.sessions.starts] > 1).sum())
-    with pytest.warns(UserWarning, match=f"{ending} of {ending} sessions with a click end with a click"):
+    with pytest.warns(
+        UserWarning, match=f"{ending} of {ending} sessions with a click end with a click"
+    ):
         values = harvest_propensities(log).values
     assert (values[1:] > 1.15 / np.arange(2, 9)).all()
     # Counts do not have the lists, and warnings are errors.
@@ -197,12 +242,22 @@ def test_lists_that_end_at_the_last_click_are_found_and_complete_lists_of_any_le
     warn_of_cut_lists(part_of(complete, complete.position == 1))
 
 
-@pytest.mark.parametrize(("n_ending", "n_others", "warned"), [(19, 0, 0), (20, 0, 1), (37, 4, 1), (36, 4, 0)])
+@pytest.mark.parametrize(
+    ("n_ending", "n_others", "warned"), [(19, 0, 0), (20, 0, 1), (37, 4, 1), (36, 4, 0)]
+)
 def test_nine_in_ten_sessions_may_end_with_a_click(n_ending, n_others, warned):
     n = n_ending + n_others
     clicks = [[0, 1]] * n_ending + [[1, 0]] * n_others + [[0, 0]] * 30
-    log = ClickLog([1, 1], [0, 1] * (n + 30), [1, 2] * (n + 30), np.ravel(clicks), session=np.repeat(range(n + 30), 2))
-    with pytest.warns(UserWarning, match=f"{n_ending} of {n} sessions") if warned else nullcontext():
+    log = ClickLog(
+        [1, 1],
+        [0, 1] * (n + 30),
+        [1, 2] * (n + 30),
+        np.ravel(clicks),
+        session=np.repeat(range(n + 30), 2),
+    )
+    with (
+        pytest.warns(UserWarning, match=f"{n_ending} of {n} sessions") if warned else nullcontext()
+    ):
         warn_of_cut_lists(log)
 
 
@@ -237,8 +292,14 @@ def test_extrapolation_is_marked(with_gaps):
 
 
 def test_the_power_law_is_the_weighted_fit(with_gaps):
-    r, weight = np.array([2.0, 4.0]), (with_gaps.values[[1, 3]] / with_gaps.standard_errors[[1, 3]]) ** 2
-    design, target = np.sqrt(weight) * np.log(r), -np.sqrt(weight) * np.log(with_gaps.values[[1, 3]])
+    r, weight = (
+        np.array([2.0, 4.0]),
+        (with_gaps.values[[1, 3]] / with_gaps.standard_errors[[1, 3]]) ** 2,
+    )
+    design, target = (
+        np.sqrt(weight) * np.log(r),
+        -np.sqrt(weight) * np.log(with_gaps.values[[1, 3]]),
+    )
     (eta,), *_ = np.linalg.lstsq(design[:, None], target, rcond=None)
     longer = with_gaps.extended(5)
     np.testing.assert_allclose(longer.values[[2, 4]], [3.0**-eta, 5.0**-eta])

@@ -1,4 +1,5 @@
-"""Shrinkage of relevance: against loops over entries, a grid of strengths, and another solver; what must not change."""
+"""Shrinkage of relevance: against loops over entries, a grid of strengths, and another solver; what
+must not change."""
 
 import numpy as np
 import pytest
@@ -16,7 +17,12 @@ QID = np.repeat(["a", "b", "c"], 4)
 
 def simulated(model, n_sessions=300):
     relevance = np.random.default_rng(1).uniform(0.05, 0.9, 12)
-    settings = {"policy": ("swap", 0.7), "relevance": lambda y: y, "random_state": 0, "n_sessions": n_sessions}
+    settings = {
+        "policy": ("swap", 0.7),
+        "relevance": lambda y: y,
+        "random_state": 0,
+        "n_sessions": n_sessions,
+    }
     return br.simulate_clicks(relevance, np.arange(12.0), QID, model=model, **settings).log
 
 
@@ -54,14 +60,21 @@ def test_shrunk_targets_are_those_of_a_loop(model):
 
 def test_the_regression_minimizes_its_loss():
     random = np.random.default_rng(3)
-    logs, positions, weights = random.standard_normal(50), random.uniform(0, 2, 50), random.uniform(0, 9, 50)
+    logs, positions, weights = (
+        random.standard_normal(50),
+        random.uniform(0, 2, 50),
+        random.uniform(0, 9, 50),
+    )
     estimates = 0.1 * np.exp(0.8 * logs - positions) * random.uniform(0.5, 1.5, 50)
     estimates[0] = -0.1  # With trust bias.
     centered = [values - np.average(values, weights=weights) for values in (logs, positions)]
 
     def loss(c):
         predicted = c[0] + c[1] * centered[0] + c[2] * centered[1]
-        return weights @ (np.exp(predicted) - estimates * predicted) + ((c[1] - 1) ** 2 + c[2] ** 2) / 2
+        return (
+            weights @ (np.exp(predicted) - estimates * predicted)
+            + ((c[1] - 1) ** 2 + c[2] ** 2) / 2
+        )
 
     c = optimize.minimize(loss, [-2.0, 1.0, 0.0], options={"gtol": 1e-9}).x
     expected = np.exp(c[0] + c[1] * centered[0] + c[2] * centered[1])
@@ -72,7 +85,9 @@ def test_the_regression_minimizes_its_loss():
 
 
 def test_rows_have_their_own_prior_and_those_that_were_not_shown_have_none():
-    log = ClickLog(QID, row=[0, 1, 4, 5], position=[1, 2, 1, 2], clicks=[5, 1, 2, 2], impressions=[9, 9, 9, 9])
+    log = ClickLog(
+        QID, row=[0, 1, 4, 5], position=[1, 2, 1, 2], clicks=[5, 1, 2, 2], impressions=[9, 9, 9, 9]
+    )
     prior = np.linspace(0.1, 0.9, 12)
     settings = {"normalize": "none", "not_shown": "irrelevant"}
     labels = br.ClickLabels(log, ("power", 1.0), shrink=prior, **settings)
@@ -87,26 +102,36 @@ def test_rows_have_their_own_prior_and_those_that_were_not_shown_have_none():
     both = ClickLog(["a"], row=[0, 0], position=[1, 4], clicks=[1, 0], impressions=[1, 3])
     np.testing.assert_allclose(mean_positions(both), [3.25])
     predicted = br.ClickLabels(log, ("power", 1.0), **settings).with_prediction(np.zeros(12))
-    assert predicted.shrink[0] > predicted.shrink[1]  # The first position has more of the clicks that are expected.
+    assert (
+        predicted.shrink[0] > predicted.shrink[1]
+    )  # The first position has more of the clicks that are expected.
 
 
 def test_documents_that_were_never_shown_are_predicted():
-    log = ClickLog(QID, row=[0, 1, 4, 5], position=[1, 2, 1, 2], clicks=[5, 1, 2, 2], impressions=[9, 9, 9, 9])
+    log = ClickLog(
+        QID, row=[0, 1, 4, 5], position=[1, 2, 1, 2], clicks=[5, 1, 2, 2], impressions=[9, 9, 9, 9]
+    )
     shown, prior = log.shown, np.linspace(0.1, 0.9, 12)
     labels, others = (
-        br.ClickLabels(log, ("power", 1.0), "none", shrink=prior, not_shown=kind) for kind in ("predict", "irrelevant")
+        br.ClickLabels(log, ("power", 1.0), "none", shrink=prior, not_shown=kind)
+        for kind in ("predict", "irrelevant")
     )
     np.testing.assert_allclose(labels.targets(), np.where(shown, others.targets(), prior))
     scores = -np.arange(12.0)
     assert not labels.lacks_support.any()
-    assert br.clicks.evaluate(log=labels, scores=scores) == br.clicks.evaluate(log=others, scores=scores)
+    assert br.clicks.evaluate(log=labels, scores=scores) == br.clicks.evaluate(
+        log=others, scores=scores
+    )
     auto = br.ClickLabels(log, ("power", 1.0), not_shown="predict")
     assert auto.shrink == "auto"
     with pytest.raises(ValueError, match="has no prediction yet: call with_prediction first"):
         auto.targets()
     predicted = auto.with_prediction(np.zeros(12)).targets()
-    assert predicted[2] == pytest.approx(predicted[3])  # Both have the mean of the positions below the list.
-    # Features say nothing here, so that the position alone makes them less relevant than the last one that was shown.
+    assert predicted[2] == pytest.approx(
+        predicted[3]
+    )  # Both have the mean of the positions below the list.
+    # Features say nothing here, so that the position alone makes them less relevant than the last
+    # one that was shown.
     assert 0 < predicted[2] < predicted[1] < predicted[0]
 
 

@@ -16,12 +16,24 @@ def test_lists_are_sorted_by_score_and_cut_at_depth():
     assert log.sessions.sizes.tolist() == [3, 3, 2, 2, 2]
     assert log.row.tolist() == [5, 2, 4] * 2 + [3, 1] * 3
     assert log.position.tolist() == [1, 2, 3] * 2 + [1, 2] * 3
-    assert simulate_clicks(Y, SCORES, QID, n_sessions=[1, 0], depth=None).log.row.tolist() == [5, 2, 4, 0]
+    assert simulate_clicks(Y, SCORES, QID, n_sessions=[1, 0], depth=None).log.row.tolist() == [
+        5,
+        2,
+        4,
+        0,
+    ]
 
 
 def test_click_rates_and_truth():
     simulated = simulate_clicks(
-        Y, SCORES, QID, model=[0.8, 0.6, 0.4, 0.2], n_sessions=100_000, depth=None, noise=0.1, random_state=3
+        Y,
+        SCORES,
+        QID,
+        model=[0.8, 0.6, 0.4, 0.2],
+        n_sessions=100_000,
+        depth=None,
+        noise=0.1,
+        random_state=3,
     )
     log, gamma = simulated.log, simulated.relevance
     np.testing.assert_allclose(gamma, (2**Y - 1) / 7 * 0.9 + 0.1)
@@ -48,7 +60,9 @@ def test_plackett_luce_draws_each_ranking_with_its_probability():
 
 def test_the_seed_decides_and_documents_are_those_of_the_query():
     settings = {"n_sessions": 50, "policy": ("plackett-luce", 1.0), "depth": 3}
-    log, again, other = (simulate_clicks(Y, SCORES, QID, random_state=seed, **settings).log for seed in (5, 5, 6))
+    log, again, other = (
+        simulate_clicks(Y, SCORES, QID, random_state=seed, **settings).log for seed in (5, 5, 6)
+    )
     assert log.row.tolist() == again.row.tolist() != other.row.tolist()
     assert log.clicks.tolist() == again.clicks.tolist()
     assert (QID[log.row] == Queries.from_qid(QID).ids[log.query]).all()
@@ -56,12 +70,16 @@ def test_the_seed_decides_and_documents_are_those_of_the_query():
 
 def test_swaps_exchange_the_first_document_with_a_uniform_one():
     n = 30_000
-    log = simulate_clicks(np.ones(4), [4, 3, 2, 1], np.ones(4), n_sessions=n, policy=("swap", 0.6), random_state=6).log
+    log = simulate_clicks(
+        np.ones(4), [4, 3, 2, 1], np.ones(4), n_sessions=n, policy=("swap", 0.6), random_state=6
+    ).log
     lists = log.row.reshape(n, 4)
     assert np.abs((lists == [0, 1, 2, 3]).all(axis=1).mean() - 0.4) < 0.02
     for swapped in ([1, 0, 2, 3], [2, 1, 0, 3], [3, 1, 2, 0]):
         assert np.abs((lists == swapped).all(axis=1).mean() - 0.2) < 0.02
-    single = simulate_clicks([1, 1], [0, 1], [1, 2], n_sessions=9, policy=("swap", 1.0), random_state=0).log
+    single = simulate_clicks(
+        [1, 1], [0, 1], [1, 2], n_sessions=9, policy=("swap", 1.0), random_state=0
+    ).log
     assert single.n_entries == 9
 
 
@@ -88,4 +106,6 @@ def test_swaps_exchange_the_first_document_with_a_uniform_one():
 def test_invalid_arguments_are_named(settings, message):
     arguments = {"y": Y, "scores": SCORES, "qid": QID, "n_sessions": 10} | settings
     with pytest.raises(ValueError, match=message):
-        simulate_clicks(arguments.pop("y"), arguments.pop("scores"), arguments.pop("qid"), **arguments)
+        simulate_clicks(
+            arguments.pop("y"), arguments.pop("scores"), arguments.pop("qid"), **arguments
+        )

@@ -35,7 +35,9 @@ def test_the_table_defines_the_rows():
     assert log.documents.tolist() == ["b", "a", "b"]
     assert log.row.tolist() == [0, 1, 2, 1, 0]
     # The rows are grouped by query.
-    log = from_table({"qid": [1, 2, 1], "document": [5, 5, 6], "position": [1, 1, 2], "clicks": [0, 0, 1]})
+    log = from_table(
+        {"qid": [1, 2, 1], "document": [5, 5, 6], "position": [1, 1, 2], "clicks": [0, 0, 1]}
+    )
     assert (log.qid.tolist(), log.documents.tolist()) == ([1, 1, 2], [5, 6, 5])
     assert log.aggregate().clicks.tolist() == [0, 1, 0]
 
@@ -43,8 +45,16 @@ def test_the_table_defines_the_rows():
 @pytest.mark.parametrize("documents", [None, list("abca")])
 @pytest.mark.parametrize("aggregated", [False, True])
 def test_to_frame_is_read_back(aggregated, documents):
-    log = simulate_clicks([2, 0, 1, 1], [4, 3, 2, 1], [1, 1, 1, 2], n_sessions=50, random_state=0).log
-    columns = (log.row, log.position, log.clicks, log.impressions, log.sessions.repeat(log.session_ids))
+    log = simulate_clicks(
+        [2, 0, 1, 1], [4, 3, 2, 1], [1, 1, 1, 2], n_sessions=50, random_state=0
+    ).log
+    columns = (
+        log.row,
+        log.position,
+        log.clicks,
+        log.impressions,
+        log.sessions.repeat(log.session_ids),
+    )
     log = ClickLog(log.qid, *columns, documents=documents)
     log = log.aggregate() if aggregated else log
     back = from_table(log.to_frame(), log.qid, range(4) if documents is None else documents)
@@ -63,15 +73,43 @@ def without(table, name):
     ("table", "settings", "message"),
     [
         (without(GOOD, "position"), {"qid": QID}, "no column 'position'"),
-        (without(GOOD, "row"), {"qid": QID}, r"no column 'document'; its columns are \['qid', 'pos"),
+        (
+            without(GOOD, "row"),
+            {"qid": QID},
+            r"no column 'document'; its columns are \['qid', 'pos",
+        ),
         (GOOD | {"qid": ["q2", None]}, {}, "line 1 of the table has no qid"),
-        (GOOD | {"qid": pa.chunked_array([pa.array(["q2", None]).dictionary_encode()])}, {}, "line 1 .* has no qid"),
-        (without(EVENTS, "session") | {"document": ["b", "a", "b", None, "b"]}, {}, "line 3 of the table has no docum"),
+        (
+            GOOD | {"qid": pa.chunked_array([pa.array(["q2", None]).dictionary_encode()])},
+            {},
+            "line 1 .* has no qid",
+        ),
+        (
+            without(EVENTS, "session") | {"document": ["b", "a", "b", None, "b"]},
+            {},
+            "line 3 of the table has no docum",
+        ),
         (EVENTS, {"qid": QID}, "pass the ids of each row of X as qid= and documents="),
-        (EVENTS, {"qid": QID, "documents": DOCUMENTS[:4]}, "document has 4 values for the 5 rows of query"),
-        (EVENTS, {"qid": QID, "documents": ["a", "a", "a", "b", "c"]}, "several rows of X have the query 'q2'"),
-        (EVENTS, {"qid": QID, "documents": ["a", "b", "a", "x", "c"]}, "no row of X has .* 'q1' .* 'b' of line 0"),
-        (EVENTS | {"qid": ["q1", "q9", "q2", "q1", "q1"]}, {"qid": QID, "documents": DOCUMENTS}, "'q9' .* of line 1"),
+        (
+            EVENTS,
+            {"qid": QID, "documents": DOCUMENTS[:4]},
+            "document has 4 values for the 5 rows of query",
+        ),
+        (
+            EVENTS,
+            {"qid": QID, "documents": ["a", "a", "a", "b", "c"]},
+            "several rows of X have the query 'q2'",
+        ),
+        (
+            EVENTS,
+            {"qid": QID, "documents": ["a", "b", "a", "x", "c"]},
+            "no row of X has .* 'q1' .* 'b' of line 0",
+        ),
+        (
+            EVENTS | {"qid": ["q1", "q9", "q2", "q1", "q1"]},
+            {"qid": QID, "documents": DOCUMENTS},
+            "'q9' .* of line 1",
+        ),
         (
             EVENTS | {"qid": [7] * 5, "document": list("12121")},
             {"qid": [7] * 5, "documents": np.arange(5)},
@@ -87,7 +125,9 @@ def test_invalid_tables_are_named(table, settings, message):
 @pytest.mark.parametrize("dtype", ["str", object])
 def test_sessions_may_be_texts(dtype):
     session = pd.Series(["t", "s", "t", "s", "r"], dtype=dtype)
-    table = pd.DataFrame({"document": [0, 1, 1, 0, 2], "position": [1, 2, 2, 1, 1], "click": [1, 0, 0, 1, 0]})
+    table = pd.DataFrame(
+        {"document": [0, 1, 1, 0, 2], "position": [1, 2, 2, 1, 1], "click": [1, 0, 0, 1, 0]}
+    )
     table["qid"] = ["a", "a", "a", "a", "b"]
     log = from_table(table.assign(session=session))
     assert log.session_ids.tolist() == ["t", "s", "r"]

@@ -26,7 +26,8 @@ from boostrank.training.losses import get_loss
 
 
 def run_together(function, arguments):
-    """Results of a function of each argument, each in a thread of its own that is a worker of one training."""
+    """Results of a function of each argument, each in a thread of its own that is a worker of one
+    training."""
     tracker = Tracker("127.0.0.1", len(arguments))
 
     def work(rank):
@@ -56,12 +57,19 @@ def test_offset_and_scale_are_those_of_all_data(objective):
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     # The first 15 queries and the others differ in the sizes of queries, in labels and in weights.
     y = np.concatenate([random.integers(0, 2 + i // 20, size) for i, size in enumerate(sizes)])
-    weights = random.random(60) * np.repeat([1.0, 5.0], [15, 45]) if objective != "softmax" else None
+    weights = (
+        random.random(60) * np.repeat([1.0, 5.0], [15, 45]) if objective != "softmax" else None
+    )
     loss = get_loss(objective)
 
     def make(start, stop):
         part = None if weights is None else weights[start:stop]
-        return bind_loss(loss, y[indptr[start] : indptr[stop]], Queries.from_sizes(sizes[start:stop]), weights=part)
+        return bind_loss(
+            loss,
+            y[indptr[start] : indptr[stop]],
+            Queries.from_sizes(sizes[start:stop]),
+            weights=part,
+        )
 
     whole, parts = make(0, 60), [make(0, 15), make(15, 60)]
     if objective in ("poisson", "softmax"):
@@ -71,7 +79,10 @@ def test_offset_and_scale_are_those_of_all_data(objective):
         assert part.offset == pytest.approx(whole.offset, rel=1e-9, abs=1e-12)
         assert part.scale == pytest.approx(whole.scale, rel=1e-6)
     scores = random.normal(size=indptr[-1])
-    derivatives = [part.gradient_hessian(own) for part, own in zip(parts, np.split(scores, [indptr[15]]), strict=True)]
+    derivatives = [
+        part.gradient_hessian(own)
+        for part, own in zip(parts, np.split(scores, [indptr[15]]), strict=True)
+    ]
     for kind, expected in enumerate(whole.gradient_hessian(scores)):
         found = np.concatenate([pair[kind] for pair in derivatives])
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
@@ -89,7 +100,9 @@ def test_a_worker_whose_weights_are_all_zero_takes_the_offset_and_scale_of_the_o
 
 def test_weights_have_the_mean_one_over_all_workers():
     parts = run_together(global_unit_mean, [np.array([0.5, 0.0]), np.array([1.0, 0.0, 0.25])])
-    np.testing.assert_allclose(np.concatenate(parts), np.array([0.5, 0, 1, 0, 0.25]) * 3 / 1.75, rtol=1e-9)
+    np.testing.assert_allclose(
+        np.concatenate(parts), np.array([0.5, 0, 1, 0, 0.25]) * 3 / 1.75, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("measure", [NDCG(k=5), AUC()], ids=str)
@@ -128,4 +141,7 @@ def test_workers_of_one_machine_have_ports_of_their_own():
         other.bind(("", 0))
         port = other.getsockname()[1]
         with pytest.raises(OSError, match="in use"):
-            run_together(lambda _: lightgbm_network("127.0.0.1", {"local_listen_port": port}).__enter__(), [0])
+            run_together(
+                lambda _: lightgbm_network("127.0.0.1", {"local_listen_port": port}).__enter__(),
+                [0],
+            )

@@ -37,14 +37,25 @@ def test_equal_numbers_are_equal_ids_of_any_type(ids):
 
 
 def test_equal_strings_are_equal_ids_of_any_type():
-    assert plain_ids(pd.Series(["b", "a"])).tolist() == plain_ids(np.array(["b", "a"])).tolist() == ["b", "a"]
-    hashes = [summarize([X[:2], Y[:2], ids], 0)[0] for ids in (pd.Series(["b", "a"]), np.array(["b", "a"]))]
+    assert (
+        plain_ids(pd.Series(["b", "a"])).tolist()
+        == plain_ids(np.array(["b", "a"])).tolist()
+        == ["b", "a"]
+    )
+    hashes = [
+        summarize([X[:2], Y[:2], ids], 0)[0]
+        for ids in (pd.Series(["b", "a"]), np.array(["b", "a"]))
+    ]
     np.testing.assert_array_equal(*hashes)
 
 
 def test_columns_of_one_value_are_flattened():
     rows = as_rows([X, Y[:, None], pd.DataFrame({"qid": QID}), Y[:, None] * 0.5])
-    assert [len(rows.relevance), rows.qid.tolist(), rows.weights.tolist()] == [4, QID.tolist(), [0.0, 0.5, 1.0, 0.0]]
+    assert [len(rows.relevance), rows.qid.tolist(), rows.weights.tolist()] == [
+        4,
+        QID.tolist(),
+        [0.0, 0.5, 1.0, 0.0],
+    ]
     assert as_rows([X, Y, QID]).weights is None
 
 
@@ -95,7 +106,9 @@ def test_queries_that_are_cut_are_in_one_partition():
 def test_ids_of_several_types_are_an_error_that_names_the_partitions():
     numbers, texts, nothing = [X, Y, QID], [X, Y, QID.astype(str)], [X[:0], Y[:0], QID[:0]]
     assert colocated(nothing, texts, texts).n_queries == 3
-    with pytest.raises(ValueError, match="several types, integer in partition 0 and string in partition 2: convert"):
+    with pytest.raises(
+        ValueError, match="several types, integer in partition 0 and string in partition 2: convert"
+    ):
         colocated(numbers, nothing, texts)
     with pytest.raises(ValueError, match="X has no rows"):
         colocated(nothing, nothing)
@@ -130,12 +143,15 @@ def test_consecutive_rows_are_not_copied():
 
 def test_whole_queries_stay_and_the_others_go_where_there_are_fewer_rows():
     # Query 0 has most of its rows in partition 0; queries 1 and 2 lie in one partition each.
-    chosen = choose_partitions(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([9, 50, 2, 40]), 2)
+    chosen = choose_partitions(
+        np.array([0, 1, 0, 2]), np.array([0, 0, 1, 1]), np.array([9, 50, 2, 40]), 2
+    )
     assert chosen.tolist() == [1, 0, 1]
 
 
 def test_no_partition_becomes_larger_than_the_others():
-    # Every query has six rows in partition 0 and four in each of the others, which would end up empty.
+    # Every query has six rows in partition 0 and four in each of the others, which would end up
+    # empty.
     n_queries, n_parts = 200, 5
     query, part = np.tile(np.arange(n_queries), n_parts), np.repeat(np.arange(n_parts), n_queries)
     chosen = choose_partitions(query, part, np.where(part == 0, 6, 4), n_parts)

@@ -1,4 +1,5 @@
-"""What each worker of a training does, with threads as workers, and settings that a cluster cannot train with."""
+"""What each worker of a training does, with threads as workers, and settings that a cluster cannot
+train with."""
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
@@ -25,8 +26,12 @@ def prepared(rows, ranker=None, validation=None, is_selected=None, eval_metric=N
     specification = ranker._settings().specification(
         features, (5, features.n_features_in_), np.random.RandomState(0), eval_metric=eval_metric
     )
-    is_selected = np.ones(len(np.unique(rows[2])), dtype=bool) if is_selected is None else is_selected
-    return prepare(ranker._backend, specification, lambda: ([(rows, is_selected)], validation or {}))
+    is_selected = (
+        np.ones(len(np.unique(rows[2])), dtype=bool) if is_selected is None else is_selected
+    )
+    return prepare(
+        ranker._backend, specification, lambda: ([(rows, is_selected)], validation or {})
+    )
 
 
 ROWS = [np.arange(10.0).reshape(5, 2), np.array([0, 1, 2, 3, 0]), np.array([7, 5, 7, 5, 6])]
@@ -34,7 +39,9 @@ ROWS = [np.arange(10.0).reshape(5, 2), np.array([0, 1, 2, 3, 0]), np.array([7, 5
 
 def test_a_worker_groups_the_selected_queries():
     is_selected = np.array([True, False, True])
-    data, validation, objective = prepared([*ROWS, np.array([1, 2, 1, 2, 3])], is_selected=is_selected)
+    data, validation, objective = prepared(
+        [*ROWS, np.array([1, 2, 1, 2, 3])], is_selected=is_selected
+    )
     assert data.queries.ids.tolist() == [7, 6]
     assert data.labels.values.tolist() == [0, 2, 0]
     assert data.X.tolist() == [[0, 1], [4, 5], [8, 9]]
@@ -43,7 +50,9 @@ def test_a_worker_groups_the_selected_queries():
     assert validation == []
 
 
-@pytest.mark.parametrize("eval_metric", [None, "auc", br.get_measure("ndcg@3", empty="raise")], ids=str)
+@pytest.mark.parametrize(
+    "eval_metric", [None, "auc", br.get_measure("ndcg@3", empty="raise")], ids=str
+)
 def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_metric):
     sets = {"without": [], "with": [[ROWS, np.array([True, False, False])]]}
     absent, present = prepared(ROWS, validation=sets, eval_metric=eval_metric)[1]
@@ -59,11 +68,21 @@ def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_met
     ("ranker", "rows", "message"),
     [
         (br.LightGBMRanker("lambdarank"), [ROWS[0], ROWS[1] + 0.5, ROWS[2]], "lambdarank takes"),
-        (br.LightGBMRanker("lambdarank"), [*ROWS, np.arange(1.0, 6.0)], "sample_weight differs within query"),
-        (br.XGBoostRanker("rank:ndcg"), [*ROWS, np.zeros(5)], "is zero for all queries of one worker, and XGBoost's"),
+        (
+            br.LightGBMRanker("lambdarank"),
+            [*ROWS, np.arange(1.0, 6.0)],
+            "sample_weight differs within query",
+        ),
+        (
+            br.XGBoostRanker("rank:ndcg"),
+            [*ROWS, np.zeros(5)],
+            "is zero for all queries of one worker, and XGBoost's",
+        ),
     ],
 )
-def test_labels_and_weights_that_an_objective_does_not_take_are_errors_before_the_training(ranker, rows, message):
+def test_labels_and_weights_that_an_objective_does_not_take_are_errors_before_the_training(
+    ranker, rows, message
+):
     with pytest.raises(ValueError, match=message):
         prepared(rows, ranker)
 
@@ -72,7 +91,8 @@ def test_labels_and_weights_that_an_objective_does_not_take_are_errors_before_th
 
 
 def train_in_threads(ranker, parts, validation=None):
-    """The ranker, trained by one thread for each part; `validation` is the part of each worker, or None."""
+    """The ranker, trained by one thread for each part; `validation` is the part of each worker, or
+    None."""
 
     def select_all(part):
         return [] if part is None else [(part, np.ones(len(np.unique(part[2])), dtype=bool))]
@@ -114,7 +134,9 @@ def test_workers_train_the_model_of_one_process(ranker_class, halves):
     found = train_in_threads(small(ranker_class, **settings), parts, [None, parts[0]])
     expected = small(ranker_class, **settings).fit(*data, eval_set=[parts[0]])
     assert_close(found.predict(data[0]), expected.predict(data[0]))
-    np.testing.assert_allclose(*(one.evals_result_["valid_0"]["ndcg@5"] for one in (found, expected)), atol=1e-9)
+    np.testing.assert_allclose(
+        *(one.evals_result_["valid_0"]["ndcg@5"] for one in (found, expected)), atol=1e-9
+    )
     assert len(np.unique(found.predict(data[0]))) > 20
     # One worker alone needs no network.
     alone = train_in_threads(small(ranker_class), [data])
@@ -128,7 +150,10 @@ def test_left_out_queries_of_all_workers_choose_the_rounds(ranker_class, halves)
     assert len(improvement) == n_rounds - 1
     assert 50 < 2 * best_round(improvement[: n_rounds - 1]) <= n_rounds
     # Each worker draws half of its queries. The loss is quadratic: see the tests of QuerySample.
-    bound, randoms = bind_loss("squared", y, Queries.from_qid(qid)), [np.random.default_rng((0, 0)) for _ in parts]
+    bound, randoms = (
+        bind_loss("squared", y, Queries.from_qid(qid)),
+        [np.random.default_rng((0, 0)) for _ in parts],
+    )
     stages = [np.zeros(len(y)), *itertools.islice(ranker.staged_predict(X), 10)]
     losses = [bound.scale * (scores + bound.offset - bound.targets) ** 2 / 2 for scores in stages]
     for i in range(10):
@@ -162,16 +187,25 @@ def test_an_error_of_one_worker_ends_all_and_is_named(ranker_class, halves):
     assert str(cause) == "a fault on 2 threads"
     assert isinstance(consequence, StoppedError)
     assert str(consequence) == f"worker 1 stopped with ZeroDivisionError: {cause}"
-    for part, message in (((second[0], -second[1], second[2]), "relevance"), (None, "there are no queries to train")):
+    for part, message in (
+        ((second[0], -second[1], second[2]), "relevance"),
+        (None, "there are no queries to train"),
+    ):
         consequence, cause = errors_of(small(ranker_class), [first, part])
         assert str(cause).startswith(f"worker 1: {message}")
         assert str(consequence).startswith(f"worker 1 stopped with ValueError: worker 1: {message}")
 
 
 WRONG = [
-    ({"objective": lambda y, scores: (scores, scores)}, "a function as objective is not possible on a cluster"),
+    (
+        {"objective": lambda y, scores: (scores, scores)},
+        "a function as objective is not possible on a cluster",
+    ),
     ({"interaction_constraints": [[0, 1]]}, "cannot be used on a cluster: .* crash"),
-    ({"query_features": br.QueryFeatures(cut_copies=1)}, "cut_copies of query_features is not possible on a cluster"),
+    (
+        {"query_features": br.QueryFeatures(cut_copies=1)},
+        "cut_copies of query_features is not possible on a cluster",
+    ),
     ({"linear_tree": True}, "cannot be used on a cluster: .* own rows"),
     ({"monotone_constraints_method": "advanced"}, "cannot be used on a cluster: .* 'basic'"),
     ({"tree_learner": "feature"}, r"tree_learner must be one of data.*got 'feature'"),
@@ -179,14 +213,18 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "message"), WRONG, ids=[str(list(settings)) for settings, _ in WRONG])
+@pytest.mark.parametrize(
+    ("settings", "message"), WRONG, ids=[str(list(settings)) for settings, _ in WRONG]
+)
 def test_settings_that_a_cluster_cannot_train_with_are_errors(settings, message):
     with pytest.raises(ValueError, match=message):
         checked_settings(br.LightGBMRanker(**settings), None)
 
 
 def test_settings_of_one_machine_may_be_given_where_they_change_nothing():
-    ranker = br.LightGBMRanker(linear_tree=False, cegb_penalty_split=0.0, interaction_constraints=None)
+    ranker = br.LightGBMRanker(
+        linear_tree=False, cegb_penalty_split=0.0, interaction_constraints=None
+    )
     assert checked_settings(ranker, None).backend is ranker._backend
     # These parameters are LightGBM's.
     constrained = br.XGBoostRanker(interaction_constraints=[[0, 1]], early_stopping_rounds=3)

@@ -13,7 +13,9 @@ from boostrank.comparison import rankers, trainings
 def _clock():
     """Each training takes a second, except in another process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trainings, "time", SimpleNamespace(perf_counter=map(float, itertools.count()).__next__))
+        patch.setattr(
+            trainings, "time", SimpleNamespace(perf_counter=map(float, itertools.count()).__next__)
+        )
         yield
 
 
@@ -24,7 +26,8 @@ def folds():
 
 @pytest.fixture
 def ended(monkeypatch):
-    """Name of the ranker, name of the fold, result, and whether it was saved, of each training that has ended."""
+    """Name of the ranker, name of the fold, result, and whether it was saved, of each training that
+    has ended."""
     finished, run = [], rankers.run_trainings
 
     def recorded(jobs, *arguments):

@@ -19,7 +19,8 @@ def comparison():
     data = br.Dataset(*br.make_ranking(n_queries=60, random_state=0))
     folds = br.query_folds(data, 3)
     rankers = {
-        name: br.LightGBMRanker(name, n_estimators=10, random_state=0, n_jobs=1) for name in ("softmax", "squared")
+        name: br.LightGBMRanker(name, n_estimators=10, random_state=0, n_jobs=1)
+        for name in ("softmax", "squared")
     }
     return data, folds, rankers, br.compare(rankers, folds, measures=["ndcg@1", "ndcg@10"])
 
@@ -29,7 +30,9 @@ def test_table_equals_a_hand_written_loop(comparison):
     values = {name: [] for name in rankers}
     for (name, ranker), fold in itertools.product(rankers.items(), folds):
         X, y, qid = fold.test
-        values[name].extend(br.ndcg_score(y, ranker.fit(*fold.train).predict(X), qid, k=10, per_query=True))
+        values[name].extend(
+            br.ndcg_score(y, ranker.fit(*fold.train).predict(X), qid, k=10, per_query=True)
+        )
     values = {name: np.array(of_ranker) for name, of_ranker in values.items()}
     row = result.table.set_index(["ranker", "metric"]).loc[("squared", "ndcg@10")]
     assert row["mean"] == pytest.approx(values["squared"].mean(), abs=1e-12)
@@ -44,7 +47,9 @@ def test_query_features_are_those_of_the_lists_of_each_fold(comparison):
     settings = {"n_estimators": 30, "early_stopping_rounds": 3, "n_jobs": 1, "random_state": 0}
     ranker = br.LightGBMRanker(query_features="rank", **settings)
     pipeline = make_pipeline(br.QueryFeatures("rank"), br.LightGBMRanker(**settings))
-    values = br.compare({"ranker": ranker, "pipeline": pipeline}, comparison[1], measures="ndcg@10").per_query
+    values = br.compare(
+        {"ranker": ranker, "pipeline": pipeline}, comparison[1], measures="ndcg@10"
+    ).per_query
     np.testing.assert_array_equal(*(rows["ndcg@10"] for _, rows in values.groupby("ranker")))
 
 
@@ -62,26 +67,45 @@ def test_missing_validation_is_taken_from_training_queries(comparison, ended):
     alone = br.compare(rankers, bare, measures=["ndcg@1", "ndcg@10"]).per_query
     pd.testing.assert_frame_equal(alone, comparison[3].per_query)
     both = br.compare({**rankers, **stopping}, bare, measures="ndcg@10").per_query
-    assert not both["ndcg@10"][both["ranker"] == "softmax"].equals(alone["ndcg@10"][alone["ranker"] == "softmax"])
+    assert not both["ndcg@10"][both["ranker"] == "softmax"].equals(
+        alone["ndcg@10"][alone["ranker"] == "softmax"]
+    )
     with pytest.raises(ValueError, match="baseline"):
         br.compare(rankers, folds, baseline="c")
-    with pytest.raises(TypeError, match=r"rankers must be a dict of one or more rankers by name, .* got \[Light"):
+    with pytest.raises(
+        TypeError, match=r"rankers must be a dict of one or more rankers by name, .* got \[Light"
+    ):
         br.compare([br.LightGBMRanker()], folds)
-    with pytest.raises(TypeError, match="provide an instance of scikit-learn estimator instead of a class"):
+    with pytest.raises(
+        TypeError, match="provide an instance of scikit-learn estimator instead of a class"
+    ):
         br.compare({"a": br.LightGBMRanker}, folds)
 
 
 def test_rows_are_compared_on_the_folds_of_cross_validate(comparison):
     data, _, rankers, _ = comparison
     X, y, qid = data
-    frame, pairs = pd.DataFrame(X).rename(columns=str).assign(qid=qid), br.QueryKFold(3).split(X, groups=qid)
-    folds = [Fold(f"Fold{i}", data.take(a), None, data.take(b)) for i, (a, b) in enumerate(pairs, 1)]
+    frame, pairs = (
+        pd.DataFrame(X).rename(columns=str).assign(qid=qid),
+        br.QueryKFold(3).split(X, groups=qid),
+    )
+    folds = [
+        Fold(f"Fold{i}", data.take(a), None, data.take(b)) for i, (a, b) in enumerate(pairs, 1)
+    ]
     expected = br.compare(rankers, folds=iter(folds), measures="ndcg@10").per_query
-    for rows, cv in (((X, y, qid), 3), ((frame, y), br.QueryKFold(3)), ((frame.set_index("qid"), y), 3)):
-        pd.testing.assert_frame_equal(br.compare(rankers, *rows, cv=cv, measures="ndcg@10").per_query, expected)
+    for rows, cv in (
+        ((X, y, qid), 3),
+        ((frame, y), br.QueryKFold(3)),
+        ((frame.set_index("qid"), y), 3),
+    ):
+        pd.testing.assert_frame_equal(
+            br.compare(rankers, *rows, cv=cv, measures="ndcg@10").per_query, expected
+        )
     # pandas 2 takes half characters for equal, and so draws these queries together.
     first = 0xD800 if pd.__version__ >= "3" else 0x100
-    renamed = br.compare(rankers, X, y, [chr(first + i) for i in qid], cv=3, measures="ndcg@10").per_query
+    renamed = br.compare(
+        rankers, X, y, [chr(first + i) for i in qid], cv=3, measures="ndcg@10"
+    ).per_query
     pd.testing.assert_frame_equal(renamed.assign(query=expected["query"]), expected)
     assert len(set(br.compare(rankers, X, y, qid, measures="ndcg@10").per_query["fold"])) == 5
 
@@ -137,7 +161,9 @@ def test_texts_of_a_comparison_have_its_numbers(comparison):
     assert markdown[0] == "| measure | ranker | mean | diff | p (Holm) | w/t/l | rounds |"
     assert markdown[5] == f"|  | squared | {mean} | {difference} | {p_value} | {wins} | 10 |"
     for p_holm, shown in ((0.0, "<0.001"), (0.5, "0.500")):
-        changed = with_table(result, result.table.assign(p_holm=result.table["p_holm"] * 0 + p_holm))
+        changed = with_table(
+            result, result.table.assign(p_holm=result.table["p_holm"] * 0 + p_holm)
+        )
         assert changed.cells("squared", "ndcg@10")[2] == shown
     changed = with_table(result, result.table.assign(seconds=[0.5, 1.2] * 2))
     head, _, first, second, *lines = changed.to_text(times=True).splitlines()[1:]
@@ -153,9 +179,16 @@ def test_tables_say_once_what_significance_is_about():
     difference = np.array([0.0] * 4 + [0.01] * 10 + [0.5])
     values = np.concatenate([0 * difference, difference, 2 * difference])
     columns = {"ranker": np.repeat(["base", "a", "b"], 15), "query": np.tile(np.arange(15), 3)}
-    result = Comparison(pd.DataFrame({**columns, "map": values, "mrr": values}), ["map", "mrr"], "base")
+    result = Comparison(
+        pd.DataFrame({**columns, "map": values, "mrr": values}), ["map", "mrr"], "base"
+    )
     given = "The tests are over queries, not over trainings. P-values below 0.05 of fewer than 100"
-    for text in (repr(result), result._repr_html_(), result.to_markdown("pairs"), result.to_latex()):
+    for text in (
+        repr(result),
+        result._repr_html_(),
+        result.to_markdown("pairs"),
+        result.to_latex(),
+    ):
         assert " ".join(text.split()).count(given) == text.count("P-values") == 1
     alone = Comparison(result.per_query.assign(map=0.5), ["map"], "base")
     assert alone.caveats() == ""
@@ -166,7 +199,12 @@ def test_conclusions_say_which_differences_are_significant(comparison):
     names, nan = ["base", "a", "b-c", "d"], float("nan")
 
     def text(p_values, differences, n=4):
-        columns = {"ranker": names[:n], "metric": "map", "p_holm": [nan, *p_values], "difference": [0.0, *differences]}
+        columns = {
+            "ranker": names[:n],
+            "metric": "map",
+            "p_holm": [nan, *p_values],
+            "difference": [0.0, *differences],
+        }
         return with_table(comparison[3], pd.DataFrame(columns)).conclusion("map")
 
     assert text([0.05, 0.2, 1.0], [1, -1, 0]) == "No ranker differs significantly from base."

@@ -31,7 +31,9 @@ class Reporting(BaseEstimator):
 
     def predict(self, X):
         # LightGBM's own ranker takes this number of threads.
-        return np.full(len(X), float(joblib.cpu_count(True)) if self.task == "threads" else os.getpid())
+        return np.full(
+            len(X), float(joblib.cpu_count(True)) if self.task == "threads" else os.getpid()
+        )
 
 
 @pytest.mark.slow
@@ -41,7 +43,9 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     rankers = {
         "lambdarank": br.LightGBMRanker("lambdarank", n_estimators=4, early_stopping_rounds=2),
         "softmax": br.XGBoostRanker("softmax", n_estimators=4, early_stopping_rounds=2),
-        "sampled": br.LightGBMRanker("squared", n_estimators=5, subsample=0.5, subsample_freq=1, random_state=3),
+        "sampled": br.LightGBMRanker(
+            "squared", n_estimators=5, subsample=0.5, subsample_freq=1, random_state=3
+        ),
     }
     alone = br.compare(rankers, folds, n_jobs=1)
     ended.clear()
@@ -49,7 +53,9 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
     for given, expected in ((parallel.per_query, alone.per_query), (parallel.table, alone.table)):
         assert (given["seconds"] > 0).all()
         pd.testing.assert_frame_equal(given.assign(seconds=1.0), expected, check_exact=True)
-    assert sorted(training[:2] for training in ended) == sorted((name, fold.name) for fold in folds for name in rankers)
+    assert sorted(training[:2] for training in ended) == sorted(
+        (name, fold.name) for fold in folds for name in rankers
+    )
     monkeypatch.setattr("boostrank.comparison.trainings.fit_with_validation", None)
     saved = br.compare(rankers, folds, results=folder)
     pd.testing.assert_frame_equal(saved.table, parallel.table, check_exact=True)
@@ -66,7 +72,11 @@ def test_results_do_not_depend_on_the_number_of_jobs(folds, tmp_path, monkeypatc
             {task: Reporting(task) for task in ("warn", "threads")},
             wide,
             n_jobs=2,
-            measures={"x": lambda y, values, qid, per_query=True: scores.setdefault(len(scores), values)[:10]},
+            measures={
+                "x": lambda y, values, qid, per_query=True: scores.setdefault(len(scores), values)[
+                    :10
+                ]
+            },
         )
     assert len(caught) == 3
     values = {int(of_fold[0]) for of_fold in scores.values()}

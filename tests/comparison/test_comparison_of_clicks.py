@@ -1,4 +1,5 @@
-"""Comparisons of rankers that learn from clicks, judged by the clicks or by true labels, and saved results of them."""
+"""Comparisons of rankers that learn from clicks, judged by the clicks or by true labels, and saved
+results of them."""
 
 import functools
 
@@ -44,9 +45,13 @@ def test_the_measure_is_that_of_each_fold():
     row = comparison.table.set_index(["ranker", "metric"]).loc[("squared", "click-dcg@5")]
     for fold in folds:
         ranker = clone(RANKERS["squared"]).fit(fold.train.X, fold.train.y)
-        assert row[fold.name] == pytest.approx(ClickDCG(5)(fold.test.y, ranker.predict(fold.test.X)), rel=1e-12)
+        assert row[fold.name] == pytest.approx(
+            ClickDCG(5)(fold.test.y, ranker.predict(fold.test.X)), rel=1e-12
+        )
     sizes = [len(fold.test.y.queries.ids) for fold in folds]
-    assert row["mean"] == pytest.approx(np.average([row[fold.name] for fold in folds], weights=sizes))
+    assert row["mean"] == pytest.approx(
+        np.average([row[fold.name] for fold in folds], weights=sizes)
+    )
     # Queries without impressions are ties.
     assert row["wins"] + row["ties"] + row["losses"] == 40
     assert row["ties"] >= 2
@@ -60,13 +65,19 @@ def test_test_labels_may_be_true_labels():
     assert comparison.measures == ["ndcg@1", "ndcg@5", "ndcg@10"]
     row = comparison.table.set_index(["ranker", "metric"]).loc[("softmax", "ndcg@10")]
     fold = folds[1]
-    ranker = clone(RANKERS["softmax"]).fit(fold.train.X, fold.train.y, eval_set=[tuple(fold.validation)])
+    ranker = clone(RANKERS["softmax"]).fit(
+        fold.train.X, fold.train.y, eval_set=[tuple(fold.validation)]
+    )
     assert list(ranker.evals_result_["valid_0"]) == ["click-dcg"]
-    assert row["Fold2"] == pytest.approx(br.ndcg_score(fold.test.y, ranker.predict(fold.test.X), fold.test.qid, k=10))
+    assert row["Fold2"] == pytest.approx(
+        br.ndcg_score(fold.test.y, ranker.predict(fold.test.X), fold.test.qid, k=10)
+    )
     with pytest.raises(ValueError, match="test_labels has 3 values"):
         folds_of(clicks(), test_labels=y[:3])
     without_validation = [fold._replace(validation=None) for fold in folds]
-    assert br.compare(RANKERS, without_validation, measures="map", n_permutations=200).measures == ["map"]
+    assert br.compare(RANKERS, without_validation, measures="map", n_permutations=200).measures == [
+        "map"
+    ]
 
 
 def test_the_identity_is_that_of_the_content():
@@ -80,10 +91,22 @@ def test_the_identity_is_that_of_the_content():
     assert data_hash(folds_of(br.ClickLabels(renamed, MODEL))[0]) == data_hash(fold)
     one_less = log.clicks.copy()
     one_less[np.flatnonzero(one_less)] = np.append(0, one_less[one_less > 0][1:])
-    other = br.ClickLog(qid, log.row, log.position, one_less, session=log.sessions.repeat(log.session_ids))
+    other = br.ClickLog(
+        qid, log.row, log.position, one_less, session=log.sessions.repeat(log.session_ids)
+    )
     variants = [
-        *(clicks(), clicks(model=1.0), clicks(normalize="none"), clicks(average="queries"), clicks(clip=0.1)),
-        *(clicks(not_shown="irrelevant"), br.ClickLabels(log.aggregate(), MODEL), br.ClickLabels(other, MODEL)),
+        *(
+            clicks(),
+            clicks(model=1.0),
+            clicks(normalize="none"),
+            clicks(average="queries"),
+            clicks(clip=0.1),
+        ),
+        *(
+            clicks(not_shown="irrelevant"),
+            br.ClickLabels(log.aggregate(), MODEL),
+            br.ClickLabels(other, MODEL),
+        ),
     ]
     assert len({tuple(map(data_hash, folds_of(labels))) for labels in variants}) == len(variants)
 
@@ -91,7 +114,11 @@ def test_the_identity_is_that_of_the_content():
 def test_labels_of_another_kind_are_errors_before_the_first_training():
     _, y, _, log = data()
     for labels, settings, message in (
-        (clicks(), {"measures": "ndcg@10"}, "ndcg@10 needs relevance labels.*got ClickLabels.*'click-dcg'"),
+        (
+            clicks(),
+            {"measures": "ndcg@10"},
+            "ndcg@10 needs relevance labels.*got ClickLabels.*'click-dcg'",
+        ),
         (y, {"measures": "click-dcg@10"}, "click-dcg@10 needs ClickLabels; got ndarray"),
         (log, {}, "y is a ClickLog"),
     ):

@@ -1,4 +1,5 @@
-"""`compare` and `boostrank compare` with rankers of LightGBM, XGBoost and CatBoost, and with any other estimator."""
+"""`compare` and `boostrank compare` with rankers of LightGBM, XGBoost and CatBoost, and with any
+other estimator."""
 
 import lightgbm
 import numpy as np
@@ -15,10 +16,17 @@ from boostrank.comparison.trainings import settings_hash
 
 catboost = pytest.importorskip("catboost")
 
-LIGHTGBM = lightgbm.LGBMRanker(objective="lambdarank", n_estimators=20, learning_rate=0.5, verbose=-1, n_jobs=1)
+LIGHTGBM = lightgbm.LGBMRanker(
+    objective="lambdarank", n_estimators=20, learning_rate=0.5, verbose=-1, n_jobs=1
+)
 XGBOOST = xgboost.XGBRanker(n_estimators=20, learning_rate=0.5, n_jobs=1)
 CATBOOST = catboost.CatBoostRanker(
-    iterations=20, learning_rate=0.9, verbose=0, allow_writing_files=False, random_seed=0, thread_count=1
+    iterations=20,
+    learning_rate=0.9,
+    verbose=0,
+    allow_writing_files=False,
+    random_seed=0,
+    thread_count=1,
 )
 
 
@@ -77,18 +85,24 @@ def catboost_by_hand(ranker, train, validation, stops_early):
 
 
 BY_HAND = [(LIGHTGBM, lightgbm_by_hand), (XGBOOST, xgboost_by_hand), (CATBOOST, catboost_by_hand)]
-by_library = pytest.mark.parametrize(("ranker", "by_hand"), BY_HAND, ids=["lightgbm", "xgboost", "catboost"])
+by_library = pytest.mark.parametrize(
+    ("ranker", "by_hand"), BY_HAND, ids=["lightgbm", "xgboost", "catboost"]
+)
 
 
 @pytest.mark.slow
 @by_library
-@pytest.mark.parametrize("stopping", [{}, {"early_stopping_rounds": 2}], ids=["all rounds", "early stopping"])
+@pytest.mark.parametrize(
+    "stopping", [{}, {"early_stopping_rounds": 2}], ids=["all rounds", "early stopping"]
+)
 def test_libraries_give_the_scores_of_a_hand_written_loop(ranker, by_hand, stopping, folds):
     ranker = clone(ranker).set_params(**stopping)
     result, seen = scores_of({"theirs": ranker}, folds)
     rounds = []
     for fold, scores in zip(folds, seen["theirs"], strict=True):
-        fitted, n_rounds = by_hand(clone(ranker), by_query(fold.train), by_query(fold.validation), bool(stopping))
+        fitted, n_rounds = by_hand(
+            clone(ranker), by_query(fold.train), by_query(fold.validation), bool(stopping)
+        )
         expected = fitted.predict(fold.test.X)
         np.testing.assert_array_equal(scores, expected)
         rounds.append(n_rounds)
@@ -109,10 +123,14 @@ def test_catboost_gets_its_categories(folds):
     scores = scores_of({"theirs": ranker}, [fold])[1]["theirs"][0]
     # Lists are parameters that scikit-learn's `clone` refuses.
     assert settings_hash(ranker) != settings_hash(CATBOOST)
-    rows, valid_rows = (np.argsort(part.qid, kind="stable") for part in (fold.train, fold.validation))
+    rows, valid_rows = (
+        np.argsort(part.qid, kind="stable") for part in (fold.train, fold.validation)
+    )
     train, validation = fold.train.take(rows), fold.validation.take(valid_rows)
     pool = catboost.Pool(validation.X, validation.y, group_id=validation.qid, cat_features=["name"])
-    fitted = type(ranker)(**ranker.get_params()).fit(train.X, train.y, group_id=train.qid, eval_set=pool)
+    fitted = type(ranker)(**ranker.get_params()).fit(
+        train.X, train.y, group_id=train.qid, eval_set=pool
+    )
     np.testing.assert_array_equal(scores, fitted.predict(fold.test.X))
 
 
@@ -129,9 +147,15 @@ class MeanPerQuery(BaseEstimator):
 
 def test_any_estimator_is_compared(folds):
     pipeline = make_pipeline(
-        StandardScaler(), br.LightGBMRanker(n_estimators=20, learning_rate=0.5, early_stopping_rounds=2, n_jobs=1)
+        StandardScaler(),
+        br.LightGBMRanker(n_estimators=20, learning_rate=0.5, early_stopping_rounds=2, n_jobs=1),
     )
-    rankers = {"ridge": Ridge(), "own": MeanPerQuery(), "pipeline": pipeline, "xgboost": make_pipeline(XGBOOST)}
+    rankers = {
+        "ridge": Ridge(),
+        "own": MeanPerQuery(),
+        "pipeline": pipeline,
+        "xgboost": make_pipeline(XGBOOST),
+    }
     result, seen = scores_of(rankers, folds[:1])
     train, validation, test = folds[0][1:]
     np.testing.assert_array_equal(seen["ridge"][0], Ridge().fit(train.X, train.y).predict(test.X))

@@ -1,4 +1,5 @@
-"""Tables with marks of significance: signs against the baseline, letters of all pairs, bold means, and the note."""
+"""Tables with marks of significance: signs against the baseline, letters of all pairs, bold means,
+and the note."""
 
 import re
 from itertools import combinations
@@ -15,9 +16,14 @@ NOISE = {"bm25_5%": 2.0, "dense": 0.7, "sparse": 0.6, "bad": 9.0}
 @pytest.fixture(scope="module")
 def comparison():
     random = np.random.default_rng(0)
-    qrels = {str(query): {f"d{i}": int(random.integers(0, 3)) for i in range(12)} for query in range(50)}
+    qrels = {
+        str(query): {f"d{i}": int(random.integers(0, 3)) for i in range(12)} for query in range(50)
+    }
     runs = {
-        name: {query: {d: grade + noise * random.normal() for d, grade in own.items()} for query, own in qrels.items()}
+        name: {
+            query: {d: grade + noise * random.normal() for d, grade in own.items()}
+            for query, own in qrels.items()
+        }
         for name, noise in NOISE.items()
     }
     return br.compare_runs(qrels, runs, ["AP", "nDCG@10"], n_permutations=2000, random_state=3)
@@ -39,7 +45,10 @@ def test_pairs_are_tested_and_corrected_together(comparison):
     table, pairs = comparison.pairwise("AP"), list(combinations(NOISE, 2))
     assert list(zip(table["run"], table["other_run"], strict=True)) == pairs
     settings = {"n_permutations": 2000, "random_state": 3}
-    tests = [br.permutation_test(*(values_of(comparison, name, "AP") for name in pair), **settings) for pair in pairs]
+    tests = [
+        br.permutation_test(*(values_of(comparison, name, "AP") for name in pair), **settings)
+        for pair in pairs
+    ]
     np.testing.assert_array_equal(table["p_value"], [test.p_value for test in tests])
     np.testing.assert_array_equal(table["p_holm"], holm(table["p_value"]))
     assert comparison.pairwise().equals(comparison.pairwise("nDCG@10"))
@@ -57,22 +66,38 @@ def test_marks_say_what_is_significant_and_the_best_is_bold(comparison, layout):
             assert text == f"{means[name]:.4f}"
             assert bold == (means[name] == max(means.values()))
             if layout == "marks":
-                rows = comparison.table[(comparison.table["run"] == name) & (comparison.table["metric"] == measure)]
+                rows = comparison.table[
+                    (comparison.table["run"] == name) & (comparison.table["metric"] == measure)
+                ]
                 is_significant = name != "bm25_5%" and rows["p_holm"].iloc[0] < 0.05
-                assert mark == ("" if not is_significant else "+" if means[name] > means["bm25_5%"] else "-")
+                assert mark == (
+                    "" if not is_significant else "+" if means[name] > means["bm25_5%"] else "-"
+                )
             else:
                 tests = comparison.pairwise(measure)
-                significant = {frozenset(row[:2]) for row in tests[tests["p_holm"] < 0.05].itertuples(index=False)}
-                worse = [n for n in names if means[n] < means[name] and frozenset((n, name)) in significant]
+                significant = {
+                    frozenset(row[:2])
+                    for row in tests[tests["p_holm"] < 0.05].itertuples(index=False)
+                }
+                worse = [
+                    n
+                    for n in names
+                    if means[n] < means[name] and frozenset((n, name)) in significant
+                ]
                 assert mark == "".join("abcd"[names.index(n)] for n in worse)
 
 
 def test_the_note_names_test_correction_and_number_of_queries(comparison):
-    notes = {layout: comparison.to_markdown(layout).split("\n\n")[1] for layout in ("marks", "pairs", "differences")}
+    notes = {
+        layout: comparison.to_markdown(layout).split("\n\n")[1]
+        for layout in ("marks", "pairs", "differences")
+    }
     for layout, note in notes.items():
         assert note.startswith("Means over 50 queries")
         assert "paired randomization test" in note
         assert f"Holm's correction for {6 if layout == 'pairs' else 3} tests" in note
     assert "than bm25_5%" in notes["marks"]
-    with pytest.raises(ValueError, match="layout must be one of marks, pairs, differences; got 'mark'"):
+    with pytest.raises(
+        ValueError, match="layout must be one of marks, pairs, differences; got 'mark'"
+    ):
         comparison.to_latex("mark")

@@ -1,4 +1,5 @@
-"""Results of trainings in a folder: what identifies a training, damaged files, and comparisons that go on."""
+"""Results of trainings in a folder: what identifies a training, damaged files, and comparisons that
+go on."""
 
 import functools
 import importlib.util
@@ -21,7 +22,10 @@ from boostrank.comparison.trainings import data_hash, read_result, settings_hash
 
 @pytest.fixture
 def rankers():
-    return {name: br.LightGBMRanker(name, n_estimators=3, n_jobs=1) for name in ("lambdarank", "softmax")}
+    return {
+        name: br.LightGBMRanker(name, n_estimators=3, n_jobs=1)
+        for name in ("lambdarank", "softmax")
+    }
 
 
 def import_source(path, source):
@@ -34,11 +38,28 @@ def import_source(path, source):
 
 
 def test_settings_are_told_apart_but_not_those_of_speed_and_output():
-    rankers = [br.LightGBMRanker(loss) for loss in ("softmax", *(br.surrogates.Power(a) for a in (0.25, 0.75)))]
-    rankers += [br.XGBoostRanker("softmax"), br.BaggedRanker(br.LightGBMRanker("softmax"), random_state=0)]
-    rankers += [Ridge(), Ridge(2.0), make_pipeline(StandardScaler(), Ridge()), make_pipeline(Ridge())]
+    rankers = [
+        br.LightGBMRanker(loss)
+        for loss in ("softmax", *(br.surrogates.Power(a) for a in (0.25, 0.75)))
+    ]
+    rankers += [
+        br.XGBoostRanker("softmax"),
+        br.BaggedRanker(br.LightGBMRanker("softmax"), random_state=0),
+    ]
+    rankers += [
+        Ridge(),
+        Ridge(2.0),
+        make_pipeline(StandardScaler(), Ridge()),
+        make_pipeline(Ridge()),
+    ]
     # Pickled objects that hold functions are told apart by these.
-    gains = [np.log1p, np.sqrt, [0, 1, 3], functools.partial(np.power, 2), functools.partial(np.power, 3)]
+    gains = [
+        np.log1p,
+        np.sqrt,
+        [0, 1, 3],
+        functools.partial(np.power, 2),
+        functools.partial(np.power, 3),
+    ]
     rankers += [br.LightGBMRanker(gain=gain) for gain in gains]
     rankers += [br.LightGBMRanker(random_state=np.random.RandomState(seed)) for seed in (0, 1)]
     assert len({settings_hash(ranker) for ranker in rankers}) == len(rankers)
@@ -51,7 +72,9 @@ def test_settings_are_told_apart_but_not_those_of_speed_and_output():
 
 def test_code_of_a_user_is_identified_by_its_file(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "written_by_a_test", None)
-    source = "from sklearn.linear_model import Ridge\ndef gain(y): return y\nclass Mine(Ridge): pass\n"
+    source = (
+        "from sklearn.linear_model import Ridge\ndef gain(y): return y\nclass Mine(Ridge): pass\n"
+    )
     hashes = []
     for text in (source, source.replace("return y", "return y + 1")):
         module = import_source(tmp_path / "own.py", text)
@@ -74,14 +97,19 @@ def test_data_are_identified_by_their_content(folds):
             arrays[i].ravel()[-1] += 1
             hashes.add(data_hash(fold._replace(**{name: br.Dataset(*arrays)})))
     assert len(hashes) == 12
-    # A sparse matrix and a DataFrame: the same content has the same hash, also after they have been used.
+    # A sparse matrix and a DataFrame: the same content has the same hash, also after they have been
+    # used.
     for make in (sparse.csr_matrix, pd.DataFrame):
-        first, second = (fold._replace(train=fold.train._replace(X=make(fold.train.X))) for _ in range(2))
+        first, second = (
+            fold._replace(train=fold.train._replace(X=make(fold.train.X))) for _ in range(2)
+        )
         br.LightGBMRanker(n_estimators=1).fit(*second.train)
         assert data_hash(first) == data_hash(second) != data_hash(fold)
         other = fold.train.X.copy()
         other[0, 0] += 1
-        assert data_hash(fold._replace(train=fold.train._replace(X=make(other)))) != data_hash(first)
+        assert data_hash(fold._replace(train=fold.train._replace(X=make(other)))) != data_hash(
+            first
+        )
 
 
 def test_results_are_read_as_they_were_written(tmp_path):
@@ -114,7 +142,9 @@ def test_a_comparison_goes_on_where_it_stopped(folds, rankers, tmp_path, ended):
     ended.clear()
     for ranker in rankers.values():
         ranker.set_params(n_jobs=2)
-    table = br.compare(rankers, folds[::-1], measures=["map"], baseline="softmax", results=folder).table
+    table = br.compare(
+        rankers, folds[::-1], measures=["map"], baseline="softmax", results=folder
+    ).table
     assert all(is_saved for *_, is_saved in ended)
     assert list(table["metric"]) == ["map"] * 2
 
@@ -124,13 +154,17 @@ def test_other_settings_data_and_versions_are_trained(folds, rankers, tmp_path, 
     br.compare(softmax, folds, results=folder)
     changed = [fold._replace(train=fold.train._replace(y=fold.train.y + 1)) for fold in folds]
     more = {"softmax": br.LightGBMRanker("softmax", n_estimators=4)}
-    for number, (compared, data) in enumerate([(more, folds), (softmax, changed), (softmax, folds)]):
+    for number, (compared, data) in enumerate(
+        [(more, folds), (softmax, changed), (softmax, folds)]
+    ):
         if number == 2:
             monkeypatch.setattr(trainings, "versions", lambda: "lightgbm 0")
         ended.clear()
         result = br.compare(compared, data, results=folder)
         assert not any(is_saved for *_, is_saved in ended)
-        pd.testing.assert_frame_equal(result.table, br.compare(compared, data).table, check_exact=True)
+        pd.testing.assert_frame_equal(
+            result.table, br.compare(compared, data).table, check_exact=True
+        )
     # The folder has kept the first ones. Other names are other trainings.
     monkeypatch.undo()
     assert len(list(folder.iterdir())) == 12

@@ -1,4 +1,5 @@
-"""Features in files, and the protocol of blocks: reading, choosing rows, formats, and files that are wrong."""
+"""Features in files, and the protocol of blocks: reading, choosing rows, formats, and files that
+are wrong."""
 
 import os
 import pickle
@@ -57,7 +58,9 @@ def test_rows_are_read_as_from_one_array(X, paths):
         rows = np.flatnonzero(random.random(len(expected)) < 0.5)
         np.testing.assert_array_equal(first[rows].read(), expected[rows])
         np.testing.assert_array_equal(first[1::3].read(), expected[1::3])
-        np.testing.assert_array_equal(files[2:90:3][rows[rows < 20]].read(), X[2:90:3][rows[rows < 20]])
+        np.testing.assert_array_equal(
+            files[2:90:3][rows[rows < 20]].read(), X[2:90:3][rows[rows < 20]]
+        )
 
 
 def test_a_pickle_and_another_folder_mean_the_same_files(X, paths, monkeypatch, tmp_path):
@@ -83,14 +86,18 @@ def test_values_are_converted_without_rounding(dtypes, expected, tmp_path):
     files = FeatureFiles(sorted(tmp_path.glob("*.npy")))
     assert files.dtype == np.dtype(expected)
     assert files.read().dtype == np.dtype(expected)
-    np.testing.assert_array_equal(files.read(), np.concatenate([part.astype(expected) for part in parts]))
+    np.testing.assert_array_equal(
+        files.read(), np.concatenate([part.astype(expected) for part in parts])
+    )
 
 
 @pytest.fixture
 def frame():
     random = np.random.default_rng(2)
     n = 50
-    frame = pd.DataFrame({"qid": np.arange(n) // 5, "label": random.integers(0, 5, n), "a": random.random(n)})
+    frame = pd.DataFrame(
+        {"qid": np.arange(n) // 5, "label": random.integers(0, 5, n), "a": random.random(n)}
+    )
     frame["b"] = pd.array(random.integers(0, 100, n), dtype="Int64")
     frame["c"] = pd.array(random.random(n) < 0.5, dtype="boolean")
     frame.loc[[3, 17], ["a", "b", "c"]] = pd.NA
@@ -114,7 +121,12 @@ def test_parquet_files_in_row_groups(frame, tmp_path):
     assert list(files.without_rows().columns) == columns
 
 
-CONTENTS = {"empty": b"", "text": b"no features", "cut": b"\x93NUMPY\x01\x00", "cut-parquet": b"PAR1"}
+CONTENTS = {
+    "empty": b"",
+    "text": b"no features",
+    "cut": b"\x93NUMPY\x01\x00",
+    "cut-parquet": b"PAR1",
+}
 ARRAYS = {
     "vector": np.zeros(3),
     "no-features": np.zeros((3, 0)),
@@ -139,7 +151,11 @@ ONE_DIMENSION, NO_NUMBERS = "must have two dimensions", "contain numbers of at m
         ([], {}, r"number of files must be .* got 0"),
         (["frame"], {}, r"give columns=.*'qid', 'label'"),
         (["frame"], {"columns": ["a", "x"]}, "must have one column 'x'"),
-        (["frame"], {"columns": ["text"]}, r"must have one column 'text', of numbers; it has 1 \['(large_)?string'\]"),
+        (
+            ["frame"],
+            {"columns": ["text"]},
+            r"must have one column 'text', of numbers; it has 1 \['(large_)?string'\]",
+        ),
         (["frame"], {"columns": []}, "at least one feature"),
         (["cut-frame"], {"columns": ["a"]}, "cut-frame' is no complete Parquet file"),
     ],
@@ -177,7 +193,9 @@ def test_infinity_is_an_error_with_its_place(X, tmp_path):
     np.testing.assert_array_equal(FeatureFiles(tmp_path / "large.npy").read(), large)
 
 
-@pytest.mark.parametrize("rows", [[3, 2], [2, 2], np.array([5, 1]), slice(None, None, -1), 0, [[1, 2]]])
+@pytest.mark.parametrize(
+    "rows", [[3, 2], [2, 2], np.array([5, 1]), slice(None, None, -1), 0, [[1, 2]]]
+)
 def test_rows_that_do_not_increase_are_an_error(rows, paths):
     with pytest.raises(ValueError, match="increasing"):
         FeatureFiles(paths)[rows]
@@ -194,7 +212,9 @@ class InMemory(FeatureStream):
         return self.X[start:stop]
 
 
-@pytest.mark.parametrize("ranker", [br.LightGBMRanker(n_estimators=3), br.XGBoostRanker(n_estimators=3)])
+@pytest.mark.parametrize(
+    "ranker", [br.LightGBMRanker(n_estimators=3), br.XGBoostRanker(n_estimators=3)]
+)
 def test_the_model_is_that_of_an_array(ranker, monkeypatch):
     X, y, qid = br.make_ranking(30, random_state=0)
     monkeypatch.setattr("boostrank.inputs.streams.BLOCK_ELEMENTS", 50 * X.shape[1])

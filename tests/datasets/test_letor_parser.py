@@ -32,20 +32,32 @@ def nearly_valid_files(draw):
     """Draw lines of which most are valid, so that faults occur at all places."""
     lines = []
     for _ in range(draw(st.integers(1, 5))):
-        words = [draw(st.sampled_from(["1", "0", "-2.5"])), "qid:3", *draw(st.lists(st.sampled_from(GOOD), max_size=4))]
+        words = [
+            draw(st.sampled_from(["1", "0", "-2.5"])),
+            "qid:3",
+            *draw(st.lists(st.sampled_from(GOOD), max_size=4)),
+        ]
         for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
             at = draw(st.integers(0, len(words)))
             words[at : at + draw(st.integers(0, 1))] = [draw(st.sampled_from(WORDS))]
-        lines.append(draw(st.sampled_from([" ", "  ", "\t"])).join(words) + draw(st.sampled_from(["", "", " ", "\r"])))
+        lines.append(
+            draw(st.sampled_from([" ", "  ", "\t"])).join(words)
+            + draw(st.sampled_from(["", "", " ", "\r"]))
+        )
     return "\n".join(lines) + draw(st.sampled_from(["", "\n", "\n\n"]))
 
 
 @given(text=nearly_valid_files())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_slow_and_fast_parser_agree_on_invalid_lines_and_on_all_values(tmp_path, block, implementation, text):
+def test_slow_and_fast_parser_agree_on_invalid_lines_and_on_all_values(
+    tmp_path, block, implementation, text
+):
     broken, documents = oracle(text)
     if broken:
-        with pytest.raises(ValueError, match=rf"data\.txt, line {broken}: .+ \(in the line .+\); a line must have the"):
+        with pytest.raises(
+            ValueError,
+            match=rf"data\.txt, line {broken}: .+ \(in the line .+\); a line must have the",
+        ):
             read(tmp_path, text)
     elif not documents:
         with pytest.raises(ValueError, match="but no documents"):
@@ -65,7 +77,8 @@ def test_slow_and_fast_parser_agree_on_invalid_lines_and_on_all_values(tmp_path,
 
 
 def random_decimals(rng, n):
-    """Yield texts of 1 to 22 digits with a dot anywhere or nowhere, signed or not, some with an exponent."""
+    """Yield texts of 1 to 22 digits with a dot anywhere or nowhere, signed or not, some with an
+    exponent."""
     for _ in range(n):
         digits = "".join(rng.choice(list("0123456789"), rng.integers(1, 23)))
         at = int(rng.integers(0, len(digits) + 1))
@@ -87,9 +100,19 @@ def test_numbers_are_those_of_float_to_the_last_bit(tmp_path, implementation):
     texts = [*random_decimals(rng, 2_000), *map(repr, rng.normal(size=500).tolist())]
     bits = rng.integers(0, 1 << 63, 1500, dtype=np.uint64)
     texts += map(repr, bits.view(np.float64).tolist())
-    texts += [f"{m}e{e}" for m, e in zip(bits.tolist(), rng.integers(-70, 70, 1500).tolist(), strict=True)]
-    texts += [*numbers_half_way(rng, 300), *(f"{2**n - 1}" for n in range(50, 64)), "1.99999999999999999"]
-    texts += [f"{x:.6f}" for x in rng.normal(size=500)] + ["9007199254740991.", "9007199254740993", "9007199254740995"]
+    texts += [
+        f"{m}e{e}" for m, e in zip(bits.tolist(), rng.integers(-70, 70, 1500).tolist(), strict=True)
+    ]
+    texts += [
+        *numbers_half_way(rng, 300),
+        *(f"{2**n - 1}" for n in range(50, 64)),
+        "1.99999999999999999",
+    ]
+    texts += [f"{x:.6f}" for x in rng.normal(size=500)] + [
+        "9007199254740991.",
+        "9007199254740993",
+        "9007199254740995",
+    ]
     X, y, _ = read(tmp_path, "".join(f"{t} qid:1 1:{t}\n" for t in texts))
     expected = np.array([float(t) for t in texts])
     assert same(X[:, 0], expected)
@@ -109,7 +132,9 @@ NO_NUMBERS = re.split(
 @for_each("text", NO_NUMBERS)
 def test_tokens_that_are_no_numbers_are_errors(tmp_path, implementation, text):
     for line in (f"{text} qid:1 1:1", f"1 qid:1 1:{text}"):
-        with pytest.raises(ValueError, match=rf"line 2: '(1:)?({re.escape(text)}|\\\\x.*)' is not (a number|index)"):
+        with pytest.raises(
+            ValueError, match=rf"line 2: '(1:)?({re.escape(text)}|\\\\x.*)' is not (a number|index)"
+        ):
             read(tmp_path, f"1 qid:1 1:0.5\n{line}\n")
 
 
@@ -124,8 +149,14 @@ FAULTS = [
     ("1 qid:1 3:", "'3:' is not index:value"),
     ("1 qid:1 3:4:5", "'3:4:5' is not index:value"),
     ("1 qid:1 1.5:2", r"'1\.5:2' is not index:value"),
-    ("1 qid:1 0:2", "it has the index 0; pass zero_based=True if the first feature of this file has index 0"),
-    ("1 qid:1 1099511627776:2", "index '1099511627776' is above 2147483647, the largest index that an int32 allows"),
+    (
+        "1 qid:1 0:2",
+        "it has the index 0; pass zero_based=True if the first feature of this file has index 0",
+    ),
+    (
+        "1 qid:1 1099511627776:2",
+        "index '1099511627776' is above 2147483647, the largest index that an int32 allows",
+    ),
     ("1 qid:1 2:1 1:1 2:1", "index 2 occurs twice"),
     ("1 qid:1 2:0.5\x00", "it has the byte 0x00, so this is not plain text"),
     ("1 qid:1 2:0.5\r1 qid:1 2:0.5", "it has the byte 0x0d"),
@@ -135,14 +166,24 @@ FAULTS = [
         r"'1:9{35}\.\.\.' is not index:value, an integer and a number \(in the line '1 qid:1 1:9+\.\.\.'\); a line",
     ),
     (b"1 qid:1 1:\xff", r"'1:\\\\xff' is not index:value"),
-    ("1 qid:1 3:1", "index '3' is above 2, the largest index that n_features=2 allows", {"n_features": 2}),
-    ("1 qid:1 3:1", "index '3' is above 2, the .* n_features=3 allows", {"n_features": 3, "zero_based": True}),
+    (
+        "1 qid:1 3:1",
+        "index '3' is above 2, the largest index that n_features=2 allows",
+        {"n_features": 2},
+    ),
+    (
+        "1 qid:1 3:1",
+        "index '3' is above 2, the .* n_features=3 allows",
+        {"n_features": 3, "zero_based": True},
+    ),
     ("1 qid:1 1:1e39", "'1e39' is too large for float32", {"dtype": np.float32}),
 ]
 
 
 @for_each(("line", "message", "options"), [(*fault, {})[:3] for fault in FAULTS])
-def test_an_invalid_line_is_named_with_its_fault(tmp_path, block, implementation, line, message, options):
+def test_an_invalid_line_is_named_with_its_fault(
+    tmp_path, block, implementation, line, message, options
+):
     line = line if isinstance(line, bytes) else line.encode()
     content = b"# head\n\n2 qid:1 1:1 2:2 # doc\r\n" + line + b"\n1 qid:1 1:x\n"
     with pytest.raises(ValueError, match=rf"data\.txt, line 4: {message}"):
@@ -156,7 +197,9 @@ def test_a_qid_after_lines_without_is_named_across_blocks(tmp_path, block, imple
 
 def test_layout_of_text_does_not_matter(tmp_path, block, implementation):
     plain = "1 qid:3 1:0.5 2:2\n-1.5 qid:3 1:1\n0 qid:4\n"
-    other = b"\xef\xbb\xbf# head\r\n\r\n 1\tqid:3  2:2 1:5e-1 \r\n\n-1.5 qid:3 1:+1.#\xff\r\n0 qid:4"
+    other = (
+        b"\xef\xbb\xbf# head\r\n\r\n 1\tqid:3  2:2 1:5e-1 \r\n\n-1.5 qid:3 1:+1.#\xff\r\n0 qid:4"
+    )
     for X, y, qid in (read(tmp_path, plain, sparse=False), read(tmp_path, other)):
         assert X.tolist() == [[0.5, 2], [1, 0], [0, 0]]
         assert (y.tolist(), qid.tolist()) == ([1, -1.5, 0], [3, 3, 4])
@@ -164,7 +207,13 @@ def test_layout_of_text_does_not_matter(tmp_path, block, implementation):
 
 def test_rows_that_stop_being_regular_keep_their_values(tmp_path, implementation, monkeypatch):
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 1)  # Each line is a block.
-    lines = ["1 qid:1 1:1 2:2\n", "1 qid:1 1:3 2:4\n", "1 qid:1 1:5 2:6 3:7\n", "1 qid:1 3:8\n", "1 qid:1\n"]
+    lines = [
+        "1 qid:1 1:1 2:2\n",
+        "1 qid:1 1:3 2:4\n",
+        "1 qid:1 1:5 2:6 3:7\n",
+        "1 qid:1 3:8\n",
+        "1 qid:1\n",
+    ]
     expected = [[1, 2, 0], [3, 4, 0], [5, 6, 7], [0, 0, 8], [0, 0, 0]]
     for permutation in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [3, 0, 2, 1, 4]):
         for sparse in (True, False):
@@ -181,10 +230,19 @@ def test_a_file_without_documents(tmp_path, implementation, content):
 def test_gzip_that_is_damaged(tmp_path):
     content = "".join(f"{i} qid:{i} 1:{math.sqrt(i)}\n" for i in range(3000)).encode()
     complete = gzip.compress(content)
-    assert read(tmp_path, complete).y.size == 3000  # gzip is recognized by its content, not by its name
+    assert (
+        read(tmp_path, complete).y.size == 3000
+    )  # gzip is recognized by its content, not by its name
     wrong_sum = complete[:-8] + b"1234" + complete[-4:]
-    for damaged in (complete[:-4], wrong_sum, complete[:2000] + b"\x00" * 200 + complete[2200:], complete + b"x"):
-        with pytest.raises(ValueError, match=r"data\.txt.*(gzip data is damaged or cut off|, line \d+:)"):
+    for damaged in (
+        complete[:-4],
+        wrong_sum,
+        complete[:2000] + b"\x00" * 200 + complete[2200:],
+        complete + b"x",
+    ):
+        with pytest.raises(
+            ValueError, match=r"data\.txt.*(gzip data is damaged or cut off|, line \d+:)"
+        ):
             read(tmp_path, damaged)
 
 
@@ -204,7 +262,11 @@ def test_peak_memory_is_near_that_of_the_result(tmp_path, implementation, monkey
 @pytest.mark.skipif(not is_available(), reason="boostrank was installed without a C compiler")
 @example(text=[b"1 qid:3\x0b"])
 @example(text=[b"1 qid:3 ", b"0" * 20, b"7:1"])
-@given(text=st.lists(st.sampled_from([b"1 qid:3 ", *(bytes([c]) for c in b"01.:+-eEinfaq \t\r\n#\x00\x0b\xff")])))
+@given(
+    text=st.lists(
+        st.sampled_from([b"1 qid:3 ", *(bytes([c]) for c in b"01.:+-eEinfaq \t\r\n#\x00\x0b\xff")])
+    )
+)
 @settings(max_examples=150)
 def test_compiled_parser_accepts_what_python_accepts_and_reads_the_same(text):
     options = ReadOptions(20, "auto", True, np.dtype(np.float32))
@@ -221,18 +283,29 @@ def test_compiled_parser_accepts_what_python_accepts_and_reads_the_same(text):
     assert one.n_regular == other.n_regular or not len(one.labels)
 
 
-def test_results_and_errors_do_not_depend_on_the_number_of_threads(tmp_path, implementation, monkeypatch):
+def test_results_and_errors_do_not_depend_on_the_number_of_threads(
+    tmp_path, implementation, monkeypatch
+):
     monkeypatch.setattr(letor_parser, "BLOCK_BYTES", 100)
     rng = np.random.default_rng(0)
     head = "# two lines\n\n" * 50
-    lines = [f"{i % 3} qid:{i // 7} {i % 5 + 1}:{x} 9:{y}\n" for i, (x, y) in enumerate(rng.normal(size=(300, 2)))]
+    lines = [
+        f"{i % 3} qid:{i // 7} {i % 5 + 1}:{x} 9:{y}\n"
+        for i, (x, y) in enumerate(rng.normal(size=(300, 2)))
+    ]
     faulty = lines.copy()
     faulty[150], faulty[250] = "1 1:2\n", "1 qid:3 x:1\n"
     results = []
     for n_jobs in (1, 2, 5):
         with use_threads(n_jobs):
             results.append(read(tmp_path, head + "".join(lines), sparse=False))
-            with pytest.raises(ValueError, match="line 251: it has no qid, but the lines before do"):
+            with pytest.raises(
+                ValueError, match="line 251: it has no qid, but the lines before do"
+            ):
                 read(tmp_path, head + "".join(faulty))
-    assert all(same(ours, first) for result in results[1:] for ours, first in zip(result, results[0], strict=True))
+    assert all(
+        same(ours, first)
+        for result in results[1:]
+        for ours, first in zip(result, results[0], strict=True)
+    )
     assert results[0].X[:, 8].tolist() == [float(line.split()[-1][2:]) for line in lines]

@@ -1,4 +1,5 @@
-"""Reading LETOR files and folds: the options, query sizes, qids; agreement with scikit-learn; real data."""
+"""Reading LETOR files and folds: the options, query sizes, qids; agreement with scikit-learn; real
+data."""
 
 import gzip
 import io
@@ -28,7 +29,10 @@ def test_agrees_with_scikit_learn(tmp_path, block, fraction):
     assert same(ours.y, theirs[1])
     assert ours.qid.dtype == np.int64
     assert np.array_equal(ours.qid, theirs[2])
-    assert same(read(tmp_path, buffer.getvalue(), sparse=True).X, read(tmp_path, buffer.getvalue(), sparse=False).X)
+    assert same(
+        read(tmp_path, buffer.getvalue(), sparse=True).X,
+        read(tmp_path, buffer.getvalue(), sparse=False).X,
+    )
 
 
 def test_feature_indices_start_at_one_by_default(tmp_path):
@@ -36,7 +40,9 @@ def test_feature_indices_start_at_one_by_default(tmp_path):
     assert read(tmp_path, "1 qid:1 1:6\n", zero_based=True, sparse=False).X.tolist() == [[0, 6]]
     assert read(tmp_path, "1 qid:1 1:6\n").X.tolist() == [[6]]
     assert read(tmp_path, "1 qid:1 1:6\n", n_features=3, sparse=False).X.tolist() == [[6, 0, 0]]
-    assert read(tmp_path, "1 qid:1 0:5 2:6\n", n_features=3, zero_based=True).X.tolist() == [[5, 0, 6]]
+    assert read(tmp_path, "1 qid:1 0:5 2:6\n", n_features=3, zero_based=True).X.tolist() == [
+        [5, 0, 6]
+    ]
 
 
 def test_empty_columns_take_no_memory_in_a_sparse_matrix_and_too_much_in_an_array(tmp_path):
@@ -48,7 +54,10 @@ def test_empty_columns_take_no_memory_in_a_sparse_matrix_and_too_much_in_an_arra
 
 @pytest.mark.parametrize(("listed", "dense"), [(2, True), (1, False)])
 def test_matrices_are_dense_where_at_least_half_of_the_values_are_stored(tmp_path, listed, dense):
-    X = read(tmp_path, "1 qid:1 " + " ".join(f"{i}:1" for i in range(1, listed + 1)) + "\n1 qid:1 4:1 1:0\n").X
+    X = read(
+        tmp_path,
+        "1 qid:1 " + " ".join(f"{i}:1" for i in range(1, listed + 1)) + "\n1 qid:1 4:1 1:0\n",
+    ).X
     assert sp.issparse(X) != dense
     assert X.dtype == np.float64
 
@@ -66,7 +75,10 @@ def test_matrices_are_dense_where_at_least_half_of_the_values_are_stored(tmp_pat
     ],
 )
 def test_qids_keep_their_digits(tmp_path, block, texts, expected):
-    qid = read(tmp_path, "".join(f"1 qid:{t} 1:1 # a comment to fill the block\n" for t in texts for _ in "ab")).qid
+    qid = read(
+        tmp_path,
+        "".join(f"1 qid:{t} 1:1 # a comment to fill the block\n" for t in texts for _ in "ab"),
+    ).qid
     assert qid.tolist() == [e for e in expected for _ in "ab"]
     assert qid.dtype.kind == ("i" if isinstance(expected[0], int) else "U")
 
@@ -89,8 +101,14 @@ def test_sizes_beside_the_file(tmp_path, ending, name):
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ("2\n2\n", r"\.query: the 2 query sizes, with the sum 4, are not those of .*data\.txt, which has 3 documents;"),
-        ("2\n1.0\n", r"data\.txt\.query, line 2: expected one query size of at least 1; got '1\.0'"),
+        (
+            "2\n2\n",
+            r"\.query: the 2 query sizes, with the sum 4, are not those of .*data\.txt, which has 3 documents;",
+        ),
+        (
+            "2\n1.0\n",
+            r"data\.txt\.query, line 2: expected one query size of at least 1; got '1\.0'",
+        ),
         ("2 1\n", r"line 1: .* got '2 1'"),
         ("3\n0\n", r"line 2: .* got '0'"),
         (None, r"no line has a qid, and there is no file .*data\.txt\.query or \.group: write the"),
@@ -106,7 +124,9 @@ def test_sizes_that_do_not_fit(tmp_path, sizes, message):
 def test_sizes_must_be_those_of_the_qids(tmp_path):
     put(tmp_path, "2\n1\n", "data.txt.query")
     assert read(tmp_path, "2 qid:1 1:3\n1 qid:1 1:2\n0 qid:2 1:2\n").qid.tolist() == [1, 1, 2]
-    with pytest.raises(ValueError, match=r"with the sum 3, are not those of .* 3 documents of other queries, by"):
+    with pytest.raises(
+        ValueError, match=r"with the sum 3, are not those of .* 3 documents of other queries, by"
+    ):
         read(tmp_path, "2 qid:1 1:3\n1 qid:2 1:2\n0 qid:2 1:2\n")
 
 
@@ -115,7 +135,9 @@ def test_files_that_cannot_be_read(tmp_path):
         read_letor(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"missing\.txt"):
         read_letor(tmp_path / "missing.txt")
-    with pytest.raises(ValueError, match=r"line 1: it has the byte 0x[01]., so this is not plain text"):
+    with pytest.raises(
+        ValueError, match=r"line 1: it has the byte 0x[01]., so this is not plain text"
+    ):
         read(tmp_path, bytes(range(256)) * 100)
 
 
@@ -140,7 +162,9 @@ def make_folds(folder, files):
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
+        path.write_bytes(
+            gzip.compress(content.encode()) if name.endswith(".gz") else content.encode()
+        )
 
 
 def test_folds_share_columns_kind_and_qid_type(tmp_path):
@@ -164,7 +188,16 @@ def test_folds_share_columns_kind_and_qid_type(tmp_path):
     parts = [part for fold in folds for part in fold[1:] if part]
     assert [part.X.shape for part in parts] == [(1, 5)] * 8
     assert all(sp.issparse(part.X) for part in parts)
-    assert [part.qid.tolist() for part in parts] == [["3"], ["4"], ["x"], ["0"], ["5"], ["6"], ["1"], ["2"]]
+    assert [part.qid.tolist() for part in parts] == [
+        ["3"],
+        ["4"],
+        ["x"],
+        ["0"],
+        ["5"],
+        ["6"],
+        ["1"],
+        ["2"],
+    ]
     dense = read_letor_folds(tmp_path, sparse=False, n_features=7, dtype=np.float32)
     assert dense[0].test.X.tolist() == [[1, 1, 1, 0, 0, 0, 0]]
     assert dense[0].test.X.dtype == np.float32
@@ -175,7 +208,9 @@ def test_folds_share_columns_kind_and_qid_type(tmp_path):
 def test_folds_that_are_incomplete(tmp_path):
     with pytest.raises(FileNotFoundError, match="missing"):
         read_letor_folds(tmp_path / "missing")
-    with pytest.raises(FileNotFoundError, match=r"contains no folders Fold1, Fold2, .* it contains nothing"):
+    with pytest.raises(
+        FileNotFoundError, match=r"contains no folders Fold1, Fold2, .* it contains nothing"
+    ):
         read_letor_folds(tmp_path)
     make_folds(tmp_path, {"Fold1/test.txt": "1 qid:1 1:1\n"})
     with pytest.raises(FileNotFoundError, match=r"Fold1 has neither train\.txt nor train\.txt\.gz"):
@@ -195,7 +230,9 @@ def test_mq2008_folds(shared_data, mq2008_folds):
         y, qid = np.concatenate([p.y for p in parts]), np.concatenate([p.qid for p in parts])
         assert np.unique(qid).size == 784
         assert np.bincount(y.astype(int)).tolist() == [12_279, 2_001, 931]
-    X, y, qid = load_svmlight_file(str(shared_data / "MQ2008" / "Fold1" / "test.txt"), query_id=True)
+    X, y, qid = load_svmlight_file(
+        str(shared_data / "MQ2008" / "Fold1" / "test.txt"), query_id=True
+    )
     assert same(mq2008_folds[0].test.X, X)
     assert same(mq2008_folds[0].test.y, y)
     assert np.array_equal(mq2008_folds[0].test.qid, qid)

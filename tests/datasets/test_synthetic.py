@@ -1,4 +1,5 @@
-"""Synthetic data: the Bayes scores are optimal, and the noise misleads losses that do not normalize."""
+"""Synthetic data: the Bayes scores are optimal, and the noise misleads losses that do not
+normalize."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,8 @@ def _close_figures():
 
 @pytest.fixture(scope="session")
 def ragged():
-    """Labels, tied scores and shuffled ids of queries of 1 to 12 documents, some without relevant ones."""
+    """Labels, tied scores and shuffled ids of queries of 1 to 12 documents, some without relevant
+    ones."""
     random = np.random.default_rng(0)
     qid = np.repeat(np.arange(40), random.integers(1, 13, 40))
     permutation = random.permutation(len(qid))
@@ -35,12 +36,21 @@ def data():
 def rankers(data):
     """A fitted ranker of each backend, with the training data as two validation sets."""
     settings = {"n_estimators": 8, "k": 5, "n_jobs": 1, "random_state": 0}
-    models = {"a": br.LightGBMRanker("softmax", **settings), "b": br.XGBoostRanker("squared", **settings)}
-    return {name: model.fit(*data, eval_set={"train": data, "test": data}) for name, model in models.items()}
+    models = {
+        "a": br.LightGBMRanker("softmax", **settings),
+        "b": br.XGBoostRanker("squared", **settings),
+    }
+    return {
+        name: model.fit(*data, eval_set={"train": data, "test": data})
+        for name, model in models.items()
+    }
 
 
 @pytest.fixture(scope="session")
 def comparison():
     folds = br.query_folds(br.Dataset(*br.make_ranking(n_queries=40, random_state=0)), 3)
-    rankers = {name: br.LightGBMRanker(name, n_estimators=5, n_jobs=1) for name in ("softmax", "squared", "logistic")}
+    rankers = {
+        name: br.LightGBMRanker(name, n_estimators=5, n_jobs=1)
+        for name in ("softmax", "squared", "logistic")
+    }
     return br.compare(rankers, folds, measures=["ndcg@1", "ndcg@10"])

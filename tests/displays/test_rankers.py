@@ -1,4 +1,5 @@
-"""Displays of fitted rankers: the recorded metric by round, and bars that add up to the difference of two scores."""
+"""Displays of fitted rankers: the recorded metric by round, and bars that add up to the difference
+of two scores."""
 
 from types import SimpleNamespace
 
@@ -23,7 +24,10 @@ def test_curves_are_the_recorded_values(rankers):
     labels = [
         label
         for name in rankers
-        for label in (f"{name}, train", f"{name}, test: {display.curves[name, 'test'][-1]:.4f} after 8 rounds")
+        for label in (
+            f"{name}, train",
+            f"{name}, test: {display.curves[name, 'test'][-1]:.4f} after 8 rounds",
+        )
     ]
     assert legend_texts(display.ax_) == labels
     for label, values in zip(labels, display.curves.values(), strict=True):
@@ -39,7 +43,9 @@ def test_curves_are_the_recorded_values(rankers):
 
 
 def test_each_ranker_is_marked_on_its_own_last_set():
-    one = SimpleNamespace(evals_result_={"a": {"map": [0.1, 0.2]}, "b": {"map": [0.1, 0.3]}}, best_iteration_=2)
+    one = SimpleNamespace(
+        evals_result_={"a": {"map": [0.1, 0.2]}, "b": {"map": [0.1, 0.3]}}, best_iteration_=2
+    )
     other = SimpleNamespace(evals_result_={"a": {"map": [0.4, 0.3]}}, best_iteration_=1)
     ax = TrainingCurveDisplay.from_estimator({"one": one, "other": other}).ax_
     texts = ["one, a", "one, b: 0.3000 after 2 rounds", "other, a: 0.4000 after 1 round"]
@@ -83,7 +89,10 @@ def test_bars_begin_where_the_one_above_ends_and_add_up(rankers, data):
         low, high = ax.get_xlim()
         assert low < drawn.sum(axis=1).min() < drawn.sum(axis=1).max() < high
         labels = tick_texts(ax.yaxis)
-        assert labels[-2:] == [f"{len(explanation.table) - 4} other features", "difference of scores"]
+        assert labels[-2:] == [
+            f"{len(explanation.table) - 4} other features",
+            "difference of scores",
+        ]
         first = explanation.table.iloc[0]
         a, b = (shortened(f"{first[value]:.6g}", MAX_VALUE) for value in ("value_a", "value_b"))
         assert labels[0] == f"feature {first['feature']} ({a} | {b})"
@@ -108,8 +117,12 @@ def test_the_score_of_one_document_begins_at_the_expected_score(rankers, data):
 
 def test_long_names_and_no_difference(data):
     X, y, qid = data
-    frame = pd.DataFrame(X, columns=[f"the number of all clicks of the last {i} weeks" for i in range(X.shape[1])])
-    ranker = br.LightGBMRanker(n_estimators=5, learning_rate=0.1, reg_lambda=1.0, n_jobs=1).fit(frame, y, qid)
+    frame = pd.DataFrame(
+        X, columns=[f"the number of all clicks of the last {i} weeks" for i in range(X.shape[1])]
+    )
+    ranker = br.LightGBMRanker(n_estimators=5, learning_rate=0.1, reg_lambda=1.0, n_jobs=1).fit(
+        frame, y, qid
+    )
     display = ContributionDisplay(explain(ranker, frame, qid, query=1, ranks=(4, 1))).plot()
     assert display.ax_.get_title() == "query 1: why rank 4 is below rank 1"
     assert not overlapping_texts(display.figure_)

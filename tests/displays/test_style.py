@@ -17,7 +17,9 @@ DISPLAYS = {
     "ContributionDisplay": lambda show, get, ax: show(
         br.explain(get("rankers")["a"], *get("data")[::2], query=get("data")[2][0])
     ).plot(ax),
-    "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), *get("data"), ks=[1, 5], ax=ax),
+    "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(
+        get("rankers"), *get("data"), ks=[1, 5], ax=ax
+    ),
     "PrecisionRecallDisplay": lambda show, get, ax: show.from_runs(
         {"q": {"a": 1, "b": 1}},
         {name: {"q": {"a": 2.0, "x": 1.0, "b": float(i)}} for i, name in enumerate("cd")},
@@ -29,12 +31,15 @@ DISPLAYS = {
 
 
 def check_artists(figure):
-    """Every axis has a label or named rows, texts are apart and inside, legends have texts, data are in the limits."""
+    """Every axis has a label or named rows, texts are apart and inside, legends have texts, data
+    are in the limits."""
     assert not overlapping_texts(figure)
     for ax in figure.axes:
         x_is_shared = len(figure.axes) > 1 and ax is not figure.axes[-1]
         assert ax.get_xlabel() or x_is_shared
-        assert ax.get_ylabel() or any(text and not text.lstrip("−.").isnumeric() for text in tick_texts(ax.yaxis))
+        assert ax.get_ylabel() or any(
+            text and not text.lstrip("−.").isnumeric() for text in tick_texts(ax.yaxis)
+        )
         for texts in [legend_texts(ax)] if ax.get_legend() else []:
             assert texts
             assert all(texts)
@@ -42,7 +47,9 @@ def check_artists(figure):
         for axis, limits in ((0, ax.get_xlim()), (1, ax.get_ylim())):
             low, high = sorted(limits)
             points = [
-                line.get_xydata() for line in ax.get_lines() if line.get_transform().contains_branch(ax.transData)
+                line.get_xydata()
+                for line in ax.get_lines()
+                if line.get_transform().contains_branch(ax.transData)
             ]
             for values in points:
                 finite = values[np.isfinite(values).all(axis=1)]
@@ -98,9 +105,16 @@ def test_names_are_drawn_as_they_are(name, tmp_path):
 
 
 def test_long_names_of_a_legend_have_a_column_each():
-    short, long = ["softmax", "lambdarank", "squared"], ["a long name of a ranker with its settings " + i for i in "ab"]
+    short, long = (
+        ["softmax", "lambdarank", "squared"],
+        ["a long name of a ranker with its settings " + i for i in "ab"],
+    )
     assert (style.legend_columns(short), style.legend_columns(long)) == (3, 1)
-    heights = [style.legend_height(short), style.legend_height(long), style.legend_height(["one\ntwo", *long])]
+    heights = [
+        style.legend_height(short),
+        style.legend_height(long),
+        style.legend_height(["one\ntwo", *long]),
+    ]
     assert heights == pytest.approx(np.array([1, 2, 4]) * style.LEGEND_ROW)
 
 

@@ -1,4 +1,5 @@
-"""DCG and NDCG by their definitions, over every permutation of ties, with exact fractions where floats end."""
+"""DCG and NDCG by their definitions, over every permutation of ties, with exact fractions where
+floats end."""
 
 from __future__ import annotations
 
@@ -18,9 +19,13 @@ def exp2_gain(label):
     return Fraction(math.expm1(float(label) * math.log(2)))
 
 
-# Each takes the labels in the sequence in which they are ranked, and the number of ranks that count.
+# Each takes the labels in the sequence in which they are ranked, and the number of ranks that
+# count.
 def dcg(shown, depth, gain=exp2_gain):
-    return sum(gain(label) * Fraction(1 / math.log2(1 + rank)) for rank, label in enumerate(shown[:depth], 1))
+    return sum(
+        gain(label) * Fraction(1 / math.log2(1 + rank))
+        for rank, label in enumerate(shown[:depth], 1)
+    )
 
 
 def ndcg(shown, depth, gain=exp2_gain):
@@ -39,18 +44,33 @@ def of_query(name, labels, scores, k, ties):
     """A measure of one query; NaN where it is undefined."""
     if not any(labels):
         return math.nan
-    depth = len(labels) if k is None else k if isinstance(k, int) else max(1, math.ceil(k * len(labels) - 1e-9))
-    return float(CHOOSE[ties]([MEASURES[name]([labels[i] for i in order], depth) for order in orders_by(scores)]))
+    depth = (
+        len(labels)
+        if k is None
+        else k
+        if isinstance(k, int)
+        else max(1, math.ceil(k * len(labels) - 1e-9))
+    )
+    return float(
+        CHOOSE[ties](
+            [MEASURES[name]([labels[i] for i in order], depth) for order in orders_by(scores)]
+        )
+    )
 
 
 def per_query(name, labels, scores, codes, k=None, ties="average"):
-    """A measure of each query, in the sequence of their first appearance; NaN where it is undefined."""
+    """A measure of each query, in the sequence of their first appearance; NaN where it is
+    undefined."""
     rows = {query: [i for i, code in enumerate(codes) if code == query] for query in codes}
-    return [of_query(name, [labels[i] for i in r], [scores[i] for i in r], k, ties) for r in rows.values()]
+    return [
+        of_query(name, [labels[i] for i in r], [scores[i] for i in r], k, ties)
+        for r in rows.values()
+    ]
 
 
 def mean(values, weights, empty="zero"):
-    """Weighted mean over queries, exact in the weights; undefined queries count 0 or are left out."""
+    """Weighted mean over queries, exact in the weights; undefined queries count 0 or are left
+    out."""
     pairs = [(value, Fraction(weight)) for value, weight in zip(values, weights, strict=True)]
     if empty == "skip":
         pairs = [pair for pair in pairs if not math.isnan(pair[0])]

@@ -1,4 +1,5 @@
-"""Entry points that take labels, scores and query ids, as functions of these three, and data for them."""
+"""Entry points that take labels, scores and query ids, as functions of these three, and data for
+them."""
 
 from __future__ import annotations
 
@@ -34,7 +35,14 @@ class Constant:
 def tiny(ranker_class: Any, **parameters: Any) -> Any:
     """A ranker that learns something from eight rows."""
     leaf = {"min_child_samples": 1} if ranker_class is br.LightGBMRanker else {}
-    settings = {"n_estimators": 2, "n_jobs": 1, "random_state": 0, "k": K, "min_child_weight": 0.01, **PLAIN_TREES}
+    settings = {
+        "n_estimators": 2,
+        "n_jobs": 1,
+        "random_state": 0,
+        "k": K,
+        "min_child_weight": 0.01,
+        **PLAIN_TREES,
+    }
     return ranker_class(**settings | leaf | parameters)
 
 
@@ -55,7 +63,9 @@ def scored(ranker_class, y, s, q):
 def cross_validated(y, s, q):
     # The folds of a splitter depend on the values of the ids.
     folds = list(br.QueryKFold(2).split(FEATURES, groups=CODES))
-    return br.cross_validate(tiny(br.LightGBMRanker), FEATURES, y, q, cv=folds, scoring="ndcg@3")["test_score"]
+    return br.cross_validate(tiny(br.LightGBMRanker), FEATURES, y, q, cv=folds, scoring="ndcg@3")[
+        "test_score"
+    ]
 
 
 def agreement(y, s, q):
@@ -72,15 +82,24 @@ METRICS = {
 }
 OF_RANKERS = {"eval_set": validated, "score": scored, "fit": fit_predict}
 TRAINING = {
-    **{f"{name}.{part}": partial(call, kind) for name, kind in RANKERS.items() for part, call in OF_RANKERS.items()},
-    **{f"{name}.native": partial(fit_predict, RANKERS[name], objective=native) for name, native in NATIVE.items()},
+    **{
+        f"{name}.{part}": partial(call, kind)
+        for name, kind in RANKERS.items()
+        for part, call in OF_RANKERS.items()
+    },
+    **{
+        f"{name}.native": partial(fit_predict, RANKERS[name], objective=native)
+        for name, native in NATIVE.items()
+    },
     "cross_validate": cross_validated,
 }
 LISTS = tiny(br.LightGBMRanker, query_features="rank")
 #: These take query ids alone.
 SPLITS = {
     "split_queries": lambda y, s, q: np.concatenate(br.split_queries(q, 0.5, random_state=1)),
-    "QueryKFold": lambda y, s, q: np.concatenate([t for _, t in br.QueryKFold(2).split(FEATURES, groups=q)]),
+    "QueryKFold": lambda y, s, q: np.concatenate(
+        [t for _, t in br.QueryKFold(2).split(FEATURES, groups=q)]
+    ),
     "predict": lambda y, s, q: LISTS.fit(FEATURES, LABELS, CODES).predict(FEATURES, qid=q),
     "PreferenceGraph": lambda y, s, q: br.PreferenceGraph(q, [], []).queries.sizes,
 }

@@ -23,7 +23,8 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Fault:
-    """The input is invalid: an error whose message matches `pattern`, beside the name of the argument."""
+    """The input is invalid: an error whose message matches `pattern`, beside the name of the
+    argument."""
 
     pattern: str = ""
 

@@ -1,4 +1,5 @@
-"""Every entry point checks its labels, scores and query ids; which forms these may have, the other files test."""
+"""Every entry point checks its labels, scores and query ids; which forms these may have, the other
+files test."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,9 @@ NAN = float("nan")
 SAME = (
     pd.Series(LABELS, index=range(N_ROWS)[::-1], dtype="Float64"),
     polars.Series(SCORES),
-    pd.Series([f"0{code}" for code in CODES], dtype="category").cat.reorder_categories(["01", "00"]),
+    pd.Series([f"0{code}" for code in CODES], dtype="category").cat.reorder_categories(
+        ["01", "00"]
+    ),
 )
 FAULTS = {
     "missing-label": ("labels", [*LABELS[:4], NAN, *LABELS[5:]], {**METRICS, **TRAINING}),
@@ -32,9 +35,15 @@ POSITIONS = {"labels": 0, "scores": 1, "ids": 2}
 
 @for_each("name", [*TRAINING, "make_scorer", "QueryKFold", "predict"])
 def test_query_ids_that_contradict_those_of_the_features(name, monkeypatch):
-    monkeypatch.setattr(entry_points, "FEATURES", pd.DataFrame(FEATURES).add_prefix("x").assign(qid=CODES))
+    monkeypatch.setattr(
+        entry_points, "FEATURES", pd.DataFrame(FEATURES).add_prefix("x").assign(qid=CODES)
+    )
     rows = LABELS, SCORES, np.arange(N_ROWS) // 4
-    check_fault(lambda: ENTRY_POINTS[name](*rows), "the column 'qid' of X", "contradict each other: row 1 is in")
+    check_fault(
+        lambda: ENTRY_POINTS[name](*rows),
+        "the column 'qid' of X",
+        "contradict each other: row 1 is in",
+    )
 
 
 @pytest.mark.slow
@@ -46,7 +55,9 @@ def test_the_same_rows_in_other_forms(name):
         check_value(ENTRY_POINTS[name](*SAME[:2], ids), ENTRY_POINTS[name](*plain))
 
 
-@for_each(("fault", "name"), [(fault, name) for fault, (_, _, names) in FAULTS.items() for name in names])
+@for_each(
+    ("fault", "name"), [(fault, name) for fault, (_, _, names) in FAULTS.items() for name in names]
+)
 def test_faults(fault, name):
     argument, value, _ = FAULTS[fault]
     rows = [np.array(LABELS), np.array(SCORES), np.array(CODES)]

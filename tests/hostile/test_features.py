@@ -13,7 +13,9 @@ from hostile.outcomes import NAMES, Fault, check_fault, with_faults
 polars = pytest.importorskip("polars")
 pyarrow = pytest.importorskip("pyarrow")
 
-pytestmark = pytest.mark.filterwarnings("ignore:X (does not have|has) (valid )?feature names:UserWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:X (does not have|has) (valid )?feature names:UserWarning"
+)
 N_ROWS = 40
 _random = np.random.default_rng(3)
 #: Numbers of few digits; half of them are zero.
@@ -32,7 +34,9 @@ def with_unsorted_duplicates():
     """A sparse matrix whose stored values must be added up, in no sequence."""
     columns = [2, 0, 1, 2, 0, 1]
     starts = np.arange(0, N_ROWS * len(columns) + 1, len(columns))
-    return sparse.csr_matrix(((X / 2)[:, columns].ravel(), np.tile(columns, N_ROWS), starts), X.shape)
+    return sparse.csr_matrix(
+        ((X / 2)[:, columns].ravel(), np.tile(columns, N_ROWS), starts), X.shape
+    )
 
 
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -94,20 +98,34 @@ def test_features(name, ranker):
     if isinstance(meaning, Fault):
         check_fault(fit, NAMES["features"], meaning.pattern)
         return
-    fitted, expected = fit(), tiny(RANKERS[ranker]).fit(meaning, Y, QID, eval_set=[(meaning, Y, QID)])
-    np.testing.assert_allclose(fitted.predict(given), expected.predict(meaning), rtol=1e-6, atol=1e-7)
+    fitted, expected = (
+        fit(),
+        tiny(RANKERS[ranker]).fit(meaning, Y, QID, eval_set=[(meaning, Y, QID)]),
+    )
+    np.testing.assert_allclose(
+        fitted.predict(given), expected.predict(meaning), rtol=1e-6, atol=1e-7
+    )
     curves = (next(iter(ranker.evals_result_.values()))["ndcg@3"] for ranker in (fitted, expected))
     np.testing.assert_allclose(*curves, rtol=1e-6)
 
 
 OTHER_CALLS = {
-    **{f"predict of {name}": lambda ranker, X: ranker.fit(FRAME, Y, QID).predict(X) for name in RANKERS},
-    **{f"eval_set of {name}": lambda ranker, X: ranker.fit(FRAME, Y, QID, eval_set=[(X, Y, QID)]) for name in RANKERS},
+    **{
+        f"predict of {name}": lambda ranker, X: ranker.fit(FRAME, Y, QID).predict(X)
+        for name in RANKERS
+    },
+    **{
+        f"eval_set of {name}": lambda ranker, X: ranker.fit(FRAME, Y, QID, eval_set=[(X, Y, QID)])
+        for name in RANKERS
+    },
     **{f"native fit of {name}": lambda ranker, X: ranker.fit(X, Y, QID) for name in RANKERS},
 }
 
 
-@for_each(("call", "fault"), [(call, fault) for call in OTHER_CALLS for fault in ("text-in-a-frame", "no-columns")])
+@for_each(
+    ("call", "fault"),
+    [(call, fault) for call in OTHER_CALLS for fault in ("text-in-a-frame", "no-columns")],
+)
 def test_all_calls_check_their_features(call, fault):
     name = call.rpartition(" ")[2]
     ranker = tiny(RANKERS[name], objective=NATIVE[name] if call.startswith("native") else "softmax")

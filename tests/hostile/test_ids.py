@@ -1,4 +1,5 @@
-"""Query ids: what they mean is decided by equality, whatever their types; a missing id is an error."""
+"""Query ids: what they mean is decided by equality, whatever their types; a missing id is an
+error."""
 
 import collections
 import datetime
@@ -73,10 +74,16 @@ CONTAINERS = {
     "times": lambda ids: pd.to_datetime(ids, unit="ns"),
     "polars": polars.Series,
     "arrow": pyarrow.array,
-    "table-of-a-dictionary": lambda ids: pyarrow.table({"ids": pyarrow.array(ids).dictionary_encode()}),
+    "table-of-a-dictionary": lambda ids: pyarrow.table(
+        {"ids": pyarrow.array(ids).dictionary_encode()}
+    ),
     "scalars-of-arrow": lambda ids: list(pyarrow.array(ids)),
-    "integers-above-int64": lambda ids: pyarrow.chunked_array([[2**63 + value for value in ids]], pyarrow.uint64()),
-    "integers-of-128-bits": lambda ids: polars.Series([2**90 + value for value in ids], dtype=polars.Int128),
+    "integers-above-int64": lambda ids: pyarrow.chunked_array(
+        [[2**63 + value for value in ids]], pyarrow.uint64()
+    ),
+    "integers-of-128-bits": lambda ids: polars.Series(
+        [2**90 + value for value in ids], dtype=polars.Int128
+    ),
     "texts-of-polars": lambda ids: polars.Series(["a" + "\0" * value for value in ids]),
     "text-of-fixed-width": lambda ids: np.array(ids).astype("U9"),
 }
@@ -88,7 +95,10 @@ FAULTY = {
     "missing-object": (pd.Series(tiled(["a", pd.NA]), dtype=object), MISSING),
     "nullable-integers": (pd.Series(tiled([1, None]), dtype="Int64"), MISSING),
     "null-of-polars": (polars.Series(tiled(["a", None])), MISSING),
-    "null-of-a-dictionary": (pyarrow.table({"q": pyarrow.array(tiled(["a", None])).dictionary_encode()}), MISSING),
+    "null-of-a-dictionary": (
+        pyarrow.table({"q": pyarrow.array(tiled(["a", None])).dictionary_encode()}),
+        MISSING,
+    ),
     "null-among-scalars": (list(pyarrow.array(tiled([1, None]))), MISSING),
     "not-collected": (polars.LazyFrame({"ids": CODES}), r"LazyFrame. Call \.collect\(\)"),
     "lists-of-polars": (polars.Series(tiled([[1, 2], [3]])), "hashed"),
@@ -108,7 +118,11 @@ for values in EQUAL:
     # Beside another query.
     FORMS[f"equal {values}"] = tiled([7, *values]), [min(row % 3, 1) for row in range(N_ROWS)]
 for kind, convert in {"objects": as_objects, "deque": collections.deque}.items():
-    FORMS |= {f"{kind} of {n}": (convert(f[0]), f[1]) for n, f in FORMS.items() if n.startswith(("different", "equal"))}
+    FORMS |= {
+        f"{kind} of {n}": (convert(f[0]), f[1])
+        for n, f in FORMS.items()
+        if n.startswith(("different", "equal"))
+    }
 IDS = with_faults(FORMS, FAULTY)
 
 

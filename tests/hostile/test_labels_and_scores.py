@@ -1,4 +1,5 @@
-"""Labels, scores and weights: forms of the same numbers, faults, and labels and scores at the ends of float64."""
+"""Labels, scores and weights: forms of the same numbers, faults, and labels and scores at the ends
+of float64."""
 
 import decimal
 import fractions
@@ -26,7 +27,9 @@ NAN, INF = float("nan"), float("inf")
 CHECKS = {
     "labels": check_relevance,
     "scores": lambda scores: check_scores(scores, "y_score"),
-    "weights": lambda weights: document_weights(weights, Queries.from_sizes([N_ROWS]), may_differ=True),
+    "weights": lambda weights: document_weights(
+        weights, Queries.from_sizes([N_ROWS]), may_differ=True
+    ),
 }
 NUMBERS = [2, 0, 1, 0, 3, 1, 0, 2]
 
@@ -73,7 +76,9 @@ FAULTY = {
 NUMBERS_BY_FORM = with_faults({name: (form, NUMBERS) for name, form in FORMS.items()}, FAULTY)
 
 
-@for_each(("argument", "form"), [(argument, form) for argument in CHECKS for form in NUMBERS_BY_FORM])
+@for_each(
+    ("argument", "form"), [(argument, form) for argument in CHECKS for form in NUMBERS_BY_FORM]
+)
 def test_forms(argument, form):
     given, meaning = NUMBERS_BY_FORM[form]
     if isinstance(meaning, Fault):
@@ -105,7 +110,9 @@ SCORES_BY_NAME = {
 }
 
 
-@for_each(("gain", "name"), [(gain, name) for gain in ("linear", "exp2") for name in LABELS_BY_NAME])
+@for_each(
+    ("gain", "name"), [(gain, name) for gain in ("linear", "exp2") for name in LABELS_BY_NAME]
+)
 def test_unusual_labels(gain, name):
     labels = LABELS_BY_NAME[name]
 
@@ -151,7 +158,10 @@ def test_rankers_learn_from_unusual_labels(ranker, name):
         (np.array([2**63 + 1, 2**63, 2**63 + 1], dtype=np.uint64), [1.0, 0.0, 1.0]),
         (np.array([2**70 + 1, 2**70, 2**70 + 1], dtype=object), [1.0, 0.0, 1.0]),
         (np.array([Fraction(1, 3) + Fraction(n, 10**30) for n in (1, 0, 1)]), [1.0, 0.0, 1.0]),
-        (np.array([Decimal("0.1"), Decimal("0.1") - Decimal("1e-25"), Decimal("0.1")]), [1.0, 0.0, 1.0]),
+        (
+            np.array([Decimal("0.1"), Decimal("0.1") - Decimal("1e-25"), Decimal("0.1")]),
+            [1.0, 0.0, 1.0],
+        ),
         (np.array([2**60 + 1, 2**60, 2**60 + 1], dtype=np.longdouble), [1.0, 0.0, 1.0]),
     ],
 )

@@ -1,4 +1,5 @@
-"""Settings: values without a meaning are errors that name the setting, wherever it is set; huge cutoffs have one."""
+"""Settings: values without a meaning are errors that name the setting, wherever it is set; huge
+cutoffs have one."""
 
 import fractions
 from dataclasses import fields
@@ -28,31 +29,94 @@ def wrong_function(ranks):
 
 #: The checks that settings share, each with values without a meaning.
 SHARED = {
-    "count": (partial(checks.check_count, "count"), [0, -3, 2.5, NAN, "a", "3", None, True, [1], 1j]),
+    "count": (
+        partial(checks.check_count, "count"),
+        [0, -3, 2.5, NAN, "a", "3", None, True, [1], 1j],
+    ),
     "number": (
         partial(checks.check_number, "number", smallest=-1, below=1),
         [-1.5, 1, NAN, INF, "a", None, True, [0.5], 1j],
     ),
-    "choice": (partial(checks.check_choice, "choice", choices=("zero",)), ["", "mean", None, 5, True, ["zero"], NAN]),
+    "choice": (
+        partial(checks.check_choice, "choice", choices=("zero",)),
+        ["", "mean", None, 5, True, ["zero"], NAN],
+    ),
     "flag": (partial(checks.check_flag, "flag"), ["no", 1, None]),
     "random_state": (checks.as_random_state, ["a", -1, 1.5, [1.5], True, 1j]),
     "k": (
         partial(check_cutoff, "k"),
-        [0, -1, 1.5, -0.5, 0.0, NAN, INF, "10", True, False, [1], 1j, fractions.Fraction(1, 2), np.array([1, 2])],
+        [
+            0,
+            -1,
+            1.5,
+            -0.5,
+            0.0,
+            NAN,
+            INF,
+            "10",
+            True,
+            False,
+            [1],
+            1j,
+            fractions.Fraction(1, 2),
+            np.array([1, 2]),
+        ],
     ),
     "gain": (
         lambda gain: DCG(gain=gain).gains([0.0, 1.0, 2.0, 1.0]),
         [
-            *("exp3", "", 5, None, [], [[0, 1]], [0, NAN], [0, INF], [3, 1], [-1, 0, 1], ["a"], {"a": 1}, [0, 1j]),
-            *(True, wrong_function, lambda labels: labels[:1], lambda labels: labels - 5, lambda labels: labels * NAN),
+            *(
+                "exp3",
+                "",
+                5,
+                None,
+                [],
+                [[0, 1]],
+                [0, NAN],
+                [0, INF],
+                [3, 1],
+                [-1, 0, 1],
+                ["a"],
+                {"a": 1},
+                [0, 1j],
+            ),
+            *(
+                True,
+                wrong_function,
+                lambda labels: labels[:1],
+                lambda labels: labels - 5,
+                lambda labels: labels * NAN,
+            ),
         ],
     ),
     "discount": (
         lambda discount: DCG(discount=discount),
         [
-            *("log", "", 5, None, [], ("power", -1), ("power", 0), ("power", NAN), ("power", "b"), ("power", True)),
-            *(("exponential", 1), ("exponential", 0.5), ("exponential", INF), ("linear", 1), ("power",)),
-            *(wrong_function, lambda ranks: ranks, lambda ranks: -1.0 / ranks, lambda ranks: ranks * NAN),
+            *(
+                "log",
+                "",
+                5,
+                None,
+                [],
+                ("power", -1),
+                ("power", 0),
+                ("power", NAN),
+                ("power", "b"),
+                ("power", True),
+            ),
+            *(
+                ("exponential", 1),
+                ("exponential", 0.5),
+                ("exponential", INF),
+                ("linear", 1),
+                ("power",),
+            ),
+            *(
+                wrong_function,
+                lambda ranks: ranks,
+                lambda ranks: -1.0 / ranks,
+                lambda ranks: ranks * NAN,
+            ),
         ],
     ),
 }
@@ -79,7 +143,12 @@ OF_MEASURES = {
     "p": 1,
     "max_grade": 0,
 }
-MEASURES = [(name, field.name) for name, measure in metrics.MEASURES.items() for field in fields(measure) if field.init]
+MEASURES = [
+    (name, field.name)
+    for name, measure in metrics.MEASURES.items()
+    for field in fields(measure)
+    if field.init
+]
 
 
 @for_each(("name", "setting"), MEASURES)
@@ -96,8 +165,12 @@ FUNCTIONS = {
     "reconcile-gain": lambda: br.reconcile(*ROWS, gain="exp3"),
     "split_queries-fraction": lambda: br.split_queries(ROWS[2], 1),
     "query_folds-n_splits": lambda: br.query_folds(br.Dataset(X, Y, QID), 2),
-    "permutation_test-n_permutations": lambda: br.permutation_test([1.0, 2], [1, 1], n_permutations=0),
-    "confidence_interval-level": lambda: significance.confidence_interval([1.0, 2], [1, 1], level=1),
+    "permutation_test-n_permutations": lambda: br.permutation_test(
+        [1.0, 2], [1, 1], n_permutations=0
+    ),
+    "confidence_interval-level": lambda: significance.confidence_interval(
+        [1.0, 2], [1, 1], level=1
+    ),
     "required_queries-power": lambda: significance.required_queries(0.1, power=1),
     "required_queries-effect": lambda: significance.required_queries("a"),
     "make_ranking-n_queries": lambda: br.make_ranking(n_queries=0),
@@ -113,12 +186,18 @@ FUNCTIONS = {
     "from_pairs-pairs": lambda: preferences.from_pairs([(0, 1)], ROWS[2]),
     "ndcg_score-per_query": lambda: br.ndcg_score(*ROWS, per_query=1),
     "evaluate-per_query": lambda: br.evaluate(*ROWS, per_query=1),
-    "QueryKFold-random_state": lambda: list(br.QueryKFold(2, shuffle=True, random_state=-1).split(X, Y, QID)),
+    "QueryKFold-random_state": lambda: list(
+        br.QueryKFold(2, shuffle=True, random_state=-1).split(X, Y, QID)
+    ),
     "split_queries-random_state": lambda: br.split_queries(QID, 0.5, random_state=-1),
-    "permutation_test-random_state": lambda: br.permutation_test(np.arange(20.0), np.zeros(20), random_state=-1),
+    "permutation_test-random_state": lambda: br.permutation_test(
+        np.arange(20.0), np.zeros(20), random_state=-1
+    ),
     "simulate_clicks-random_state": lambda: br.simulate_clicks(*ROWS, random_state=-1),
     "LabelDistribution-random_state": lambda: theory.LabelDistribution.random(2, random_state=-1),
-    "BaggedRanker-random_state": lambda: br.BaggedRanker(tiny(br.LightGBMRanker), random_state=-1).fit(X, Y, QID),
+    "BaggedRanker-random_state": lambda: br.BaggedRanker(
+        tiny(br.LightGBMRanker), random_state=-1
+    ).fit(X, Y, QID),
 }
 
 
@@ -134,7 +213,10 @@ OF_RANKERS = {
     "learning_rate": [-0.1],
     "max_depth": [2.5],
     "k": [0],
-    **{name: [0, 1.5] for name in ("subsample", "subsample_queries", "colsample_bytree", "colsample_bynode")},
+    **{
+        name: [0, 1.5]
+        for name in ("subsample", "subsample_queries", "colsample_bytree", "colsample_bynode")
+    },
     **{name: [-1.0] for name in ("reg_alpha", "reg_lambda", "min_child_weight")},
     "validation_fraction": [0, 1],
     "gain": ["exp3", wrong_function],
@@ -148,7 +230,13 @@ OF_RANKERS = {
 }
 OF_LIBRARY = {
     "LightGBMRanker": {"num_leaves": [1, 2.5], "min_child_samples": [-1, 2.5]},
-    "XGBoostRanker": {"gamma": [-1.0], "max_leaves": [-3], "max_bin": [1], "tree_method": [5], "grow_policy": ["best"]},
+    "XGBoostRanker": {
+        "gamma": [-1.0],
+        "max_leaves": [-3],
+        "max_bin": [1],
+        "tree_method": [5],
+        "grow_policy": ["best"],
+    },
 }
 RANKER_CASES = [
     (name, setting, value)

@@ -12,7 +12,18 @@ import boostrank as br
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
 from hostile import brute_force
-from hostile.entry_points import CODES, FEATURES, FUNCTIONS, LABELS, N_ROWS, NATIVE, RANKERS, SCORES, K, tiny
+from hostile.entry_points import (
+    CODES,
+    FEATURES,
+    FUNCTIONS,
+    LABELS,
+    N_ROWS,
+    NATIVE,
+    RANKERS,
+    SCORES,
+    K,
+    tiny,
+)
 from hostile.outcomes import NAMES, Fault, check_fault, check_value, with_faults
 
 ROWS = np.array(LABELS), np.array(SCORES), np.array(CODES)
@@ -31,10 +42,14 @@ def per_row(weights):
     return [weights[code] for code in CODES]
 
 
-# A Series of weights of queries is aligned by its index, which has the query ids; one of weights of rows is not.
+# A Series of weights of queries is aligned by its index, which has the query ids; one of weights of
+# rows is not.
 FORMS = {
     "queries-in-series-with-reversed-index": (pd.Series([3, 1], index=[1, 0]), [1, 3]),
-    "rows-in-series-with-reversed-index": (pd.Series(per_row([1, 3]), index=range(N_ROWS)[::-1]), [1, 3]),
+    "rows-in-series-with-reversed-index": (
+        pd.Series(per_row([1, 3]), index=range(N_ROWS)[::-1]),
+        [1, 3],
+    ),
 }
 WEIGHTS = with_faults(FORMS, FAULTY)
 
@@ -44,7 +59,11 @@ WEIGHTS = with_faults(FORMS, FAULTY)
 def test_weights_of_a_wrong_length_with_validation_fraction(ranker_class, n_weights):
     ranker = tiny(ranker_class, validation_fraction=0.5)
     weights = np.ones(n_weights)
-    check_fault(lambda: ranker.fit(FEATURES, LABELS, CODES, sample_weight=weights), "sample_weight", "2.*8|8.*2")
+    check_fault(
+        lambda: ranker.fit(FEATURES, LABELS, CODES, sample_weight=weights),
+        "sample_weight",
+        "2.*8|8.*2",
+    )
 
 
 @for_each("form", WEIGHTS)
@@ -118,13 +137,19 @@ def test_measures_with_small_and_large_weights(weights):
 @pytest.mark.slow
 @for_each(("name", "weights"), [(name, weights) for name in FITS for weights in EXTREMES])
 def test_fits_with_small_and_large_weights(name, weights):
-    relative = [float(Fraction(weight) * len(weights) / sum(map(Fraction, weights))) for weight in weights]
+    relative = [
+        float(Fraction(weight) * len(weights) / sum(map(Fraction, weights))) for weight in weights
+    ]
     # Weights in float32, which the backends take, end in the sixth digit.
-    np.testing.assert_allclose(FITS[name](per_row(weights)), FITS[name](relative), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        FITS[name](per_row(weights)), FITS[name](relative), rtol=1e-4, atol=1e-6
+    )
 
 
 ONE_WEIGHT_PER_QUERY = {name: call for name, (call, _) in MEASURES.items()}
-ONE_WEIGHT_PER_QUERY |= {name: call for name, call in FITS.items() if "squared" not in name and "softmax" not in name}
+ONE_WEIGHT_PER_QUERY |= {
+    name: call for name, call in FITS.items() if "squared" not in name and "softmax" not in name
+}
 
 
 @for_each("name", ONE_WEIGHT_PER_QUERY)

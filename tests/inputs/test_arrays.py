@@ -1,4 +1,5 @@
-"""Arrays from arguments: no conversion changes or merges values, and none copies a file that is mapped."""
+"""Arrays from arguments: no conversion changes or merges values, and none copies a file that is
+mapped."""
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,12 @@ def test_each_element_of_a_sequence_keeps_its_value(values, nested):
 
 @pytest.mark.parametrize(
     ("values", "dtype"),
-    [([1, 2], np.int64), ([0.5, 1], np.float64), ([True, False], bool), (pd.Series([1, 2], dtype="int8"), np.int8)],
+    [
+        ([1, 2], np.int64),
+        ([0.5, 1], np.float64),
+        ([True, False], bool),
+        (pd.Series([1, 2], dtype="int8"), np.int8),
+    ],
 )
 def test_numbers_that_numpy_converts_exactly_have_its_type(values, dtype):
     assert as_array(values, "y").dtype == dtype
@@ -37,7 +43,10 @@ def test_missing_texts_of_all_types_are_missing_ids(missing):
     for ids in (of_numpy, *of_pandas, *map(pd.Series, of_pandas), ["a", missing, "b"]):
         with pytest.raises(ValueError, match=r"qid must not be missing; qid\[1\] is"):
             br.ndcg_score([1, 2, 0], [0, 1, 2], ids)
-    assert as_array(np.array(["a", "é" * 9], dtype=np.dtypes.StringDType()), "qid").tolist() == ["a", "é" * 9]
+    assert as_array(np.array(["a", "é" * 9], dtype=np.dtypes.StringDType()), "qid").tolist() == [
+        "a",
+        "é" * 9,
+    ]
 
 
 def test_a_column_becomes_one_dimensional_and_other_shapes_stay():

@@ -1,4 +1,5 @@
-"""Files are replaced as a whole, keep their mode, and special files are written to and not replaced."""
+"""Files are replaced as a whole, keep their mode, and special files are written to and not
+replaced."""
 
 import errno
 import os
@@ -25,8 +26,17 @@ def write(text):
 def test_what_is_no_path_is_an_error(path):
     """Python would read standard input for the number 0."""
     ranker = br.LightGBMRanker(n_estimators=2, n_jobs=1).fit(*br.make_ranking(n_queries=9))
-    for use in (ranker.load_model, ranker.save_model, br.read_letor, br.read_letor_folds, br.read_qrels, br.read_run):
-        with pytest.raises(TypeError, match=r"the path of a file must be a str or os.PathLike; got"):
+    for use in (
+        ranker.load_model,
+        ranker.save_model,
+        br.read_letor,
+        br.read_letor_folds,
+        br.read_qrels,
+        br.read_run,
+    ):
+        with pytest.raises(
+            TypeError, match=r"the path of a file must be a str or os.PathLike; got"
+        ):
             use(path)
 
 
@@ -34,7 +44,9 @@ def test_what_is_no_path_is_an_error(path):
 def test_a_parquet_file_is_named_as_such(read, tmp_path):
     path = tmp_path / "table.txt"
     pd.DataFrame({"query_id": ["q"]}).to_parquet(path)
-    with pytest.raises(ValueError, match=r"table.txt' is a Parquet file, and not text: read it by pandas"):
+    with pytest.raises(
+        ValueError, match=r"table.txt' is a Parquet file, and not text: read it by pandas"
+    ):
         read(path)
 
 
@@ -107,7 +119,9 @@ def test_all_suffixes_stay_at_the_end_of_the_temporary_name(tmp_path):
     names = []
     long = "x" * 240 + ".tar.gz"
     for name in ("pairs.csv.tar.gz", long):
-        write_atomically(tmp_path / name, lambda temporary: (names.append(temporary), write("text")(temporary)))
+        write_atomically(
+            tmp_path / name, lambda temporary: (names.append(temporary), write("text")(temporary))
+        )
         assert names[-1].endswith(".tar.gz")
     assert sorted(os.listdir(tmp_path)) == sorted(["pairs.csv.tar.gz", long])
 

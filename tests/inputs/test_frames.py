@@ -18,29 +18,48 @@ pa = pytest.importorskip("pyarrow")
 
 def test_find_qid_looks_in_the_argument_then_the_column_then_the_index():
     pandas = pd.DataFrame({"a": [1.0, 2.0], "qid": [7, 8]})
-    kinds = [pandas, pl.DataFrame({"a": [1.0, 2.0], "qid": [7, 8]}), pa.table({"a": [1.0, 2.0], "qid": [7, 8]})]
+    kinds = [
+        pandas,
+        pl.DataFrame({"a": [1.0, 2.0], "qid": [7, 8]}),
+        pa.table({"a": [1.0, 2.0], "qid": [7, 8]}),
+    ]
     for X in kinds:
         for given, expected in ((None, [7, 8]), (["b", "a"], ["b", "a"])):
             features, qid = find_qid(X, given)
             assert list(getattr(features, "column_names", features.columns)) == ["a"]
             assert list(qid) == expected
-            assert len(getattr(X, "column_names", X.columns)) == 2  # The caller's frame keeps its column.
+            assert (
+                len(getattr(X, "column_names", X.columns)) == 2
+            )  # The caller's frame keeps its column.
     for index in (pandas.set_index("qid"), pandas.set_index(["qid", "a"]).assign(b=0.0)):
         assert list(find_qid(index, None)[1]) == [7, 8]
-    for X in (pandas[["a"]], kinds[1][["a"]], np.ones((2, 1)), sp.eye_array(2, format="csr"), [[1.0], [2.0]]):
+    for X in (
+        pandas[["a"]],
+        kinds[1][["a"]],
+        np.ones((2, 1)),
+        sp.eye_array(2, format="csr"),
+        [[1.0], [2.0]],
+    ):
         assert find_qid(X, None)[1] is None
     for qid in ([0.5, 1.0], [np.nan, 0.25]):
         for X, given in ((pandas.assign(qid=qid), None), (pandas[["a"]], qid)):
-            with pytest.raises(ValueError, match=r"qid.* not whole.* Weights are given as sample_weight="):
+            with pytest.raises(
+                ValueError, match=r"qid.* not whole.* Weights are given as sample_weight="
+            ):
                 find_qid(X, given)
     assert list(find_qid(pandas.assign(qid=[1.0, 2.0]), None)[1]) == [1, 2]
 
 
-@for_each(("first", "second"), itertools.combinations(["group", "qid", "column 'session'", "column 'qid'", INDEX], 2))
+@for_each(
+    ("first", "second"),
+    itertools.combinations(["group", "qid", "column 'session'", "column 'qid'", INDEX], 2),
+)
 def test_sources_of_query_ids_must_not_contradict_each_other(first, second):
     def found(*ids):
         sources = dict(zip((first, second), ids, strict=True))
-        X = pd.DataFrame({"a": range(4), **{name[8:-1]: sources[name] for name in sources if "column" in name}})
+        X = pd.DataFrame(
+            {"a": range(4), **{name[8:-1]: sources[name] for name in sources if "column" in name}}
+        )
         X.index = pd.Index(sources.get(INDEX, range(4)), name="qid" if INDEX in sources else None)
         return find_qid(X, sources.get("qid"), column="session", group=sources.get("group"))
 
@@ -52,7 +71,8 @@ def test_sources_of_query_ids_must_not_contradict_each_other(first, second):
 
 
 def test_query_ids_of_the_features_are_compared_with_those_of_the_labels():
-    """Features in another sequence than the clicks would be learned from clicks on other documents."""
+    """Features in another sequence than the clicks would be learned from clicks on other
+    documents."""
     log = br.ClickLog([7, 8, 8], row=[0, 1], position=[1, 1], clicks=[1, 0])
     graph = br.PreferenceGraph.from_grades([1, 1, 0], [7, 8, 8])
     for y in (br.ClickLabels(log, 1.0), graph):
@@ -63,18 +83,29 @@ def test_query_ids_of_the_features_are_compared_with_those_of_the_labels():
                 assert list(qid) == [7, 8, 8]
                 assert list(features.columns) == ["a"]
         other = pd.DataFrame({"a": [1.0, 2.0, 3.0], "qid": [8, 7, 8]})
-        for X, place in ((other, "column"), (pl.from_pandas(other), "column"), (other.set_index("qid"), "index")):
-            with pytest.raises(ValueError, match=f"the {place} 'qid' of X: qid differs .* '8' in row 0, where .* '7'"):
+        for X, place in (
+            (other, "column"),
+            (pl.from_pandas(other), "column"),
+            (other.set_index("qid"), "index"),
+        ):
+            with pytest.raises(
+                ValueError,
+                match=f"the {place} 'qid' of X: qid differs .* '8' in row 0, where .* '7'",
+            ):
                 find_qid(X, None, y)
         with pytest.raises(ValueError, match="qid has 2 values for the 3 rows of"):
             find_qid(other[:2], None, y)
         with pytest.raises(ValueError, match="qid: qid differs from the query ids of"):
             find_qid(None, [8, 7, 7], y)
         assert find_qid(None, None, y, group=np.array([0, 1, 1]))[1].tolist() == [7, 8, 8]
-        with pytest.raises(ValueError, match="y and group contradict each other: row 1 is in query 8 of row 1"):
+        with pytest.raises(
+            ValueError, match="y and group contradict each other: row 1 is in query 8 of row 1"
+        ):
             find_qid(None, None, y, group=np.array([0, 0, 1]))
 
 
 def test_labels_of_a_data_set_keep_their_nulls():
     y = pa.chunked_array([pa.array([2, None, 1]).dictionary_encode()])
-    np.testing.assert_array_equal(br.Dataset(np.ones((3, 1)), y, [1, 1, 2]).take([0, 1]).y, [2.0, np.nan])
+    np.testing.assert_array_equal(
+        br.Dataset(np.ones((3, 1)), y, [1, 1, 2]).take([0, 1]).y, [2.0, np.nan]
+    )

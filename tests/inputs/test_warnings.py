@@ -49,5 +49,7 @@ def test_a_warning_is_shown_once_for_each_line():
 
 def test_all_warnings_are_given_by_one_function():
     home = Path(br.__file__).parent
-    files = [path.relative_to(home) for path in home.rglob("*.py") if "warnings.warn" in path.read_text()]
+    files = [
+        path.relative_to(home) for path in home.rglob("*.py") if "warnings.warn" in path.read_text()
+    ]
     assert files == [Path("inputs/checks.py")]

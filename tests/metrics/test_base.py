@@ -34,8 +34,12 @@ def test_each_query_equals_the_definition(ragged, name, k, ties):
     for cut in (3, 5) if name == "err" else (1, 2):
         settings = {"max_grade": cut} if name == "err" else {"threshold": cut}
         settings |= SETTINGS.get(name, {})
-        values = FUNCTIONS[name](y, scores, qid, k=k, ties=ties, empty="skip", per_query=True, **settings)
-        expected = [by_definition(name, *query, k, ties, cut) for query in queries_of(qid, y, scores)]
+        values = FUNCTIONS[name](
+            y, scores, qid, k=k, ties=ties, empty="skip", per_query=True, **settings
+        )
+        expected = [
+            by_definition(name, *query, k, ties, cut) for query in queries_of(qid, y, scores)
+        ]
         np.testing.assert_allclose(values, expected, atol=1e-13)
 
 
@@ -44,9 +48,16 @@ def test_each_query_equals_the_definition(ragged, name, k, ties):
 def test_each_query_equals_the_definition_without_a_cutoff(ragged, name, ties):
     y, scores, qid = ragged
     for threshold in (1, 2):
-        values = FUNCTIONS[name](y, scores, qid, threshold=threshold, ties=ties, empty="skip", per_query=True)
+        values = FUNCTIONS[name](
+            y, scores, qid, threshold=threshold, ties=ties, empty="skip", per_query=True
+        )
         expected = [
-            CHOOSE[ties]([WITHOUT_CUTOFF[name]([labels[i] for i in order], threshold) for order in orders_by(given)])
+            CHOOSE[ties](
+                [
+                    WITHOUT_CUTOFF[name]([labels[i] for i in order], threshold)
+                    for order in orders_by(given)
+                ]
+            )
             if max(labels) >= threshold
             else math.nan
             for labels, given in queries_of(qid, y, scores)
@@ -78,12 +89,18 @@ def test_integer_weights_repeat_queries(ragged, name):
     codes, uniques = pd.factorize(qid)
     copies = [np.flatnonzero(codes == code) for code in range(40) for _ in range(weights[code])]
     rows = np.concatenate(copies)
-    repeated = FUNCTIONS[name](y[rows], scores[rows], np.repeat(np.arange(len(copies)), [len(copy) for copy in copies]))
+    repeated = FUNCTIONS[name](
+        y[rows], scores[rows], np.repeat(np.arange(len(copies)), [len(copy) for copy in copies])
+    )
     # The default scale of ERR depends on the largest label, so it must be among the repeated rows.
     assert y.max() == y[rows].max()
     assert len(uniques) == 40
-    assert FUNCTIONS[name](y, scores, qid, sample_weight=weights) == pytest.approx(repeated, abs=1e-12)
-    assert FUNCTIONS[name](y, scores, qid, sample_weight=weights[codes]) == pytest.approx(repeated, abs=1e-12)
+    assert FUNCTIONS[name](y, scores, qid, sample_weight=weights) == pytest.approx(
+        repeated, abs=1e-12
+    )
+    assert FUNCTIONS[name](y, scores, qid, sample_weight=weights[codes]) == pytest.approx(
+        repeated, abs=1e-12
+    )
 
 
 @for_each("name", FUNCTIONS)
@@ -92,7 +109,8 @@ def test_order_of_rows_and_monotone_changes_of_scores_do_not_matter(ragged, name
     order = np.random.default_rng(5).permutation(len(y))
     values = pd.Series(FUNCTIONS[name](y, scores, qid, per_query=True), pd.unique(qid))
     moved = pd.Series(
-        FUNCTIONS[name](y[order], np.exp(scores[order]), qid[order], per_query=True), pd.unique(qid[order])
+        FUNCTIONS[name](y[order], np.exp(scores[order]), qid[order], per_query=True),
+        pd.unique(qid[order]),
     )
     np.testing.assert_allclose(moved[values.index], values, atol=1e-12)
 
@@ -100,9 +118,17 @@ def test_order_of_rows_and_monotone_changes_of_scores_do_not_matter(ragged, name
 @for_each(
     ("name", "change", "message"),
     [
-        ("dcg", {"gain": [0, 1], "y_true": [2, 0]}, r"relevance\[0\] = 2 is not an integer from 0 to 1"),
+        (
+            "dcg",
+            {"gain": [0, 1], "y_true": [2, 0]},
+            r"relevance\[0\] = 2 is not an integer from 0 to 1",
+        ),
         ("iprec", {"ties": "average"}, "ties of iprec must be one of worst, best, stable"),
-        ("err", {"max_grade": 2, "y_true": [3, 0]}, "max_grade, at least the .* of at least 3; got 2"),
+        (
+            "err",
+            {"max_grade": 2, "y_true": [3, 0]},
+            "max_grade, at least the .* of at least 3; got 2",
+        ),
     ],
 )
 def test_settings_that_do_not_go_together_are_errors(name, change, message):
@@ -126,7 +152,11 @@ def test_bound_measures_equal_the_functions(ragged, name):
         for empty in ("zero", "one", "skip"):
             bound = get_measure(name, empty=empty).bind(queries.group(y), queries, grouped)
             assert str(bound) == str(get_measure(name))
-            for scores in (random.integers(0, 4, len(y)) / 4.0, np.zeros(len(y)), random.random(len(y))):
+            for scores in (
+                random.integers(0, 4, len(y)) / 4.0,
+                np.zeros(len(y)),
+                random.random(len(y)),
+            ):
                 seen = [bound.mean(queries.group(scores)), *bound.per_query(queries.group(scores))]
                 mean = FUNCTIONS[name](y, scores, qid, empty=empty, sample_weight=weights)
                 values = FUNCTIONS[name](y, scores, qid, empty=empty, per_query=True)

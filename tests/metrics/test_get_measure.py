@@ -24,7 +24,12 @@ def test_names_give_the_text_and_the_value_of_a_measure(name):
     measure = get_measure(name)
     text = "rbp(p=0.8)" if name == "rbp" else name
     assert (str(measure), repr(measure)) == (text, f"get_measure({name!r})")
-    assert measure == get_measure(measure) == pickle.loads(pickle.dumps(measure)) == get_measure(str(measure))
+    assert (
+        measure
+        == get_measure(measure)
+        == pickle.loads(pickle.dumps(measure))
+        == get_measure(str(measure))
+    )
     assert hash(measure) == hash(get_measure(name))
     other = get_measure(name, empty="one")
     assert other != measure == get_measure(other, empty=measure.empty)
@@ -40,7 +45,10 @@ def test_names_give_the_text_and_the_value_of_a_measure(name):
         (get_measure("ndcg@0.5", ties="best"), "get_measure('ndcg@0.5', ties='best')"),
         (get_measure("ndcg", gain=np.arange(3.0), discount=["power", 0.5]), None),
         (get_measure("dcg@3", gain=[0, 0.5, 1]), "get_measure('dcg@3', gain=(0, 0.5, 1))"),
-        (get_measure("err", max_grade=4, empty="skip"), "get_measure('err', empty='skip', max_grade=4)"),
+        (
+            get_measure("err", max_grade=4, empty="skip"),
+            "get_measure('err', empty='skip', max_grade=4)",
+        ),
     ],
 )
 def test_repr_makes_the_same_measure(measure, text):
@@ -50,7 +58,11 @@ def test_repr_makes_the_same_measure(measure, text):
 
 def test_tables_of_gains_are_settings_like_others():
     measure = get_measure("dcg", gain=np.arange(3.0))
-    assert measure == get_measure("dcg", gain=[0.0, 1.0, 2.0]) != get_measure("dcg", gain=[0.0, 1.0, 3.0])
+    assert (
+        measure
+        == get_measure("dcg", gain=[0.0, 1.0, 2.0])
+        != get_measure("dcg", gain=[0.0, 1.0, 3.0])
+    )
     assert hash(measure) == hash(get_measure("dcg", gain=[0.0, 1.0, 2.0]))
     assert str(measure) == "dcg(gain=(0.0,1.0,2.0))"
     assert get_measure(str(measure)) == measure
@@ -61,15 +73,25 @@ def test_names_may_have_settings_and_say_those_other_than_the_default():
     assert get_measure("ndcg(gain=linear)@10") == linear == get_measure("ndcg(gain='linear')", k=10)
     assert str(linear) == "ndcg(gain=linear)@10"
     assert str(get_measure("ndcg@10", gain=np.sqrt)) == "ndcg(gain=sqrt)@10"
-    assert str(get_measure("rbp@5", threshold=2, empty="skip", ties="best")) == "rbp(threshold=2,p=0.8)@5"
+    assert (
+        str(get_measure("rbp@5", threshold=2, empty="skip", ties="best"))
+        == "rbp(threshold=2,p=0.8)@5"
+    )
     changed = get_measure("map", threshold=2, denominator="possible")
     assert str(changed) == "map(threshold=2,denominator=possible)"
     assert list(br.evaluate(Y, SCORES, QID, ["map", changed])) == ["map", str(changed)]
     discounted = {"discount": ("power", 0.5)}
-    assert get_measure(str(get_measure("ndcg@3", **discounted))) == get_measure("ndcg@3", **discounted)
+    assert get_measure(str(get_measure("ndcg@3", **discounted))) == get_measure(
+        "ndcg@3", **discounted
+    )
     assert str(get_measure("click-dcg@3", **discounted)) == "click-dcg(discount=('power',0.5))@3"
-    assert get_measure("err(max_grade=4, empty=skip)@5") == get_measure("err", k=5, max_grade=4, empty="skip")
-    assert list(br.evaluate(Y, SCORES, QID, ["ndcg@10", "ndcg(gain=linear)@10"])) == ["ndcg@10", str(linear)]
+    assert get_measure("err(max_grade=4, empty=skip)@5") == get_measure(
+        "err", k=5, max_grade=4, empty="skip"
+    )
+    assert list(br.evaluate(Y, SCORES, QID, ["ndcg@10", "ndcg(gain=linear)@10"])) == [
+        "ndcg@10",
+        str(linear),
+    ]
 
 
 @for_each(
@@ -90,17 +112,49 @@ def test_unknown_names_are_errors(name, near):
     ("call", "error", "message"),
     [
         (lambda: get_measure("ndcg@10", k=5), ValueError, "has k in its name; got k=5 too"),
-        (lambda: get_measure("ndcg(gain=linear)", gain="exp2"), ValueError, "has gain in its name; got gain='exp2'"),
-        (lambda: get_measure("ndcg(linear)@5"), ValueError, r"must be like \(gain=linear\) .*; got 'ndcg\(linear\)@5'"),
+        (
+            lambda: get_measure("ndcg(gain=linear)", gain="exp2"),
+            ValueError,
+            "has gain in its name; got gain='exp2'",
+        ),
+        (
+            lambda: get_measure("ndcg(linear)@5"),
+            ValueError,
+            r"must be like \(gain=linear\) .*; got 'ndcg\(linear\)@5'",
+        ),
         (lambda: get_measure("ndcg(grain=linear)@5"), TypeError, "'ndcg' has no setting 'grain'"),
         (lambda: get_measure("p@5"), ValueError, r"got 'p@5'; did you mean 'P'\?"),
-        (lambda: get_measure("lightgbm:mrr@5"), ValueError, "a measure of lightgbm must be ndcg or map"),
+        (
+            lambda: get_measure("lightgbm:mrr@5"),
+            ValueError,
+            "a measure of lightgbm must be ndcg or map",
+        ),
         (lambda: make_scorer("auc", ties="best"), TypeError, "'auc' has no setting 'ties'"),
-        (lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([3])), ValueError, "labels has 2 values for"),
-        (lambda: get_measure("ndcg").bind([1, -1], Queries.from_sizes([2])), ValueError, "is negative"),
-        (lambda: get_measure("ndcg", empty="raise").bind([0], Queries.from_sizes([1])), ValueError, "query '0' has no"),
-        (lambda: get_measure("auc").bind([1, 1], Queries.from_sizes([2])), ValueError, "no query is left"),
-        (lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([2]), [-1.0]), ValueError, "not negative"),
+        (
+            lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([3])),
+            ValueError,
+            "labels has 2 values for",
+        ),
+        (
+            lambda: get_measure("ndcg").bind([1, -1], Queries.from_sizes([2])),
+            ValueError,
+            "is negative",
+        ),
+        (
+            lambda: get_measure("ndcg", empty="raise").bind([0], Queries.from_sizes([1])),
+            ValueError,
+            "query '0' has no",
+        ),
+        (
+            lambda: get_measure("auc").bind([1, 1], Queries.from_sizes([2])),
+            ValueError,
+            "no query is left",
+        ),
+        (
+            lambda: get_measure("ndcg").bind([1, 0], Queries.from_sizes([2]), [-1.0]),
+            ValueError,
+            "not negative",
+        ),
     ],
 )
 def test_bad_settings_and_labels_are_errors(call, error, message):
@@ -121,7 +175,9 @@ def test_preferences_are_for_agreement_only():
             lambda measure: measure(graph, scores),
             lambda measure: measure.bind(graph.grouped, graph.queries),
         ):
-            with pytest.raises(ValueError, match=rf"{name}.* needs relevance labels, .* measure is 'agr"):
+            with pytest.raises(
+                ValueError, match=rf"{name}.* needs relevance labels, .* measure is 'agr"
+            ):
                 call(get_measure(name))
 
 
@@ -154,7 +210,9 @@ def test_evaluate_equals_the_functions():
     table = br.evaluate(Y, SCORES, QID, named, per_query=True)
     assert table.index.equals(pd.Index(["a", "b"], name="qid"))
     assert table.index.name == "qid"
-    assert table["linear"].tolist() == br.ndcg_score(Y, SCORES, QID, per_query=True, **linear).tolist()
+    assert (
+        table["linear"].tolist() == br.ndcg_score(Y, SCORES, QID, per_query=True, **linear).tolist()
+    )
     assert br.evaluate(Y, SCORES, QID) == {"ndcg@10": br.ndcg_score(Y, SCORES, QID, k=10)}
     assert list(named_measures(get_measure("mrr"))) == ["mrr"]
 
@@ -162,14 +220,23 @@ def test_evaluate_equals_the_functions():
 def share_at_the_top(y_true, y_score, qid, *, rank=1, per_query=False, sample_weight=None):
     """The relevance of the document at a rank."""
     frame = pd.DataFrame({"y": y_true, "s": y_score, "qid": qid})
-    values = frame.groupby("qid", sort=False).apply(lambda rows: rows.sort_values("s")["y"].iloc[-rank])
+    values = frame.groupby("qid", sort=False).apply(
+        lambda rows: rows.sort_values("s")["y"].iloc[-rank]
+    )
     return values.to_numpy() if per_query else np.average(values, weights=sample_weight)
 
 
 def test_functions_of_users_are_measures():
     measure = get_measure(share_at_the_top, rank=2)
-    assert (str(measure), repr(measure)) == ("share_at_the_top(rank=2)", "get_measure(share_at_the_top, rank=2)")
-    assert measure == get_measure(get_measure(share_at_the_top), rank=2) == pickle.loads(pickle.dumps(measure))
+    assert (str(measure), repr(measure)) == (
+        "share_at_the_top(rank=2)",
+        "get_measure(share_at_the_top, rank=2)",
+    )
+    assert (
+        measure
+        == get_measure(get_measure(share_at_the_top), rank=2)
+        == pickle.loads(pickle.dumps(measure))
+    )
     assert measure(Y, SCORES, QID) == 1.0
     assert measure(Y, SCORES, QID, sample_weight=[1, 0]) == 1.0
     assert measure(Y, SCORES, QID, per_query=True).tolist() == [1, 1]
@@ -187,7 +254,10 @@ def test_functions_of_users_are_measures():
     expected = r"must be a function \(y_true, y_score, qid, \*\*settings\) -> value; .* unexpected keyword argument 'k'"
     with pytest.raises(TypeError, match=expected):
         make_scorer(share_at_the_top, k=5)
-    with pytest.raises(TypeError, match=r"\(y_true, y_score, qid, .*; <lambda>\(y, s\): too many positional arguments"):
+    with pytest.raises(
+        TypeError,
+        match=r"\(y_true, y_score, qid, .*; <lambda>\(y, s\): too many positional arguments",
+    ):
         get_measure(lambda y, s: 0.0)
 
 
@@ -212,7 +282,8 @@ def test_misspelt_measures_are_errors_where_they_are_defined():
 
 
 @pytest.mark.parametrize(
-    "module", ["boostrank.metrics.ndgc", "boostrank.metrics.graded:NDGC", "boostrank.metrics.graded"]
+    "module",
+    ["boostrank.metrics.ndgc", "boostrank.metrics.graded:NDGC", "boostrank.metrics.graded"],
 )
 def test_an_entry_point_without_its_measure_is_named(module, monkeypatch):
     points = EntryPoints([EntryPoint("mine", module, "boostrank.measures")])

@@ -1,4 +1,5 @@
-"""Means by group of queries: those of `evaluate` on the queries of a group alone, and intervals against scipy."""
+"""Means by group of queries: those of `evaluate` on the queries of a group alone, and intervals
+against scipy."""
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,10 @@ def data():
 @pytest.fixture(scope="module")
 def by(data):
     """Group by query id; the last group has one query."""
-    return {query: "only" if query == 139 else ["short", "long", "mid"][query % 3] for query in np.unique(data[2])}
+    return {
+        query: "only" if query == 139 else ["short", "long", "mid"][query % 3]
+        for query in np.unique(data[2])
+    }
 
 
 def evaluate_subset(data, by, group, measures, weights=None, **settings):
@@ -45,14 +49,22 @@ def test_means_are_those_of_the_queries_of_the_group_alone(data, by, weighted):
     table = br.evaluate(labels, scores, qid, MEASURES, sample_weight=given, by=by)
     assert list(table) == ["group", "metric", "queries", "mean", "low", "high"]
     groups = ["long", "mid", "only", "short", ALL_QUERIES]
-    assert table[["group", "metric"]].to_numpy().tolist() == [[group, name] for group in groups for name in MEASURES]
+    assert table[["group", "metric"]].to_numpy().tolist() == [
+        [group, name] for group in groups for name in MEASURES
+    ]
     for group, rows in table.groupby("group"):
         measures = MEASURES if group != "only" else ["ndcg@3", "map"]
         expected = evaluate_subset(data, by, group, measures, weights)
         means = rows.set_index("metric")["mean"]
-        np.testing.assert_allclose(means[measures], [expected[name] for name in measures], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(
+            means[measures], [expected[name] for name in measures], rtol=0, atol=1e-14
+        )
         values = evaluate_subset(data, by, group, measures, weights, per_query=True)
-        of_query = np.ones(len(values)) if weights is None else np.array([weights[query] for query in values.index])
+        of_query = (
+            np.ones(len(values))
+            if weights is None
+            else np.array([weights[query] for query in values.index])
+        )
         counts = (values.notna().to_numpy() & (of_query > 0)[:, None]).sum(axis=0)
         assert rows["queries"].tolist()[: len(measures)] == counts.tolist()
     # The labels of this query are all equal, so that the AUC is undefined, and it is left out.
@@ -93,14 +105,33 @@ def test_all_forms_of_groups_are_the_same(data, by):
 
 def test_groups_are_sorted_or_in_the_sequence_of_their_categories():
     arguments = [1, 1, 1, 1], [1.0, 2.0, 3.0, 4.0], [1, 2, 3, 4]
-    assert br.evaluate(*arguments, "mrr", by=[10, 9, 10, 2])["group"].tolist() == [2, 9, 10, ALL_QUERIES]
+    assert br.evaluate(*arguments, "mrr", by=[10, 9, 10, 2])["group"].tolist() == [
+        2,
+        9,
+        10,
+        ALL_QUERIES,
+    ]
     sizes = pd.Categorical(["big", "small", "big", "mid"], ["small", "mid", "none", "big"])
-    assert br.evaluate(*arguments, "mrr", by=sizes)["group"].tolist() == ["small", "mid", "big", ALL_QUERIES]
+    assert br.evaluate(*arguments, "mrr", by=sizes)["group"].tolist() == [
+        "small",
+        "mid",
+        "big",
+        ALL_QUERIES,
+    ]
     by_id = pd.Series(sizes, index=[1, 2, 3, 4])
-    assert br.evaluate(*arguments, "mrr", by=by_id)["group"].tolist() == ["small", "mid", "big", ALL_QUERIES]
+    assert br.evaluate(*arguments, "mrr", by=by_id)["group"].tolist() == [
+        "small",
+        "mid",
+        "big",
+        ALL_QUERIES,
+    ]
     mixed = br.evaluate(*arguments, "mrr", by={1: "b", 2: 1, 3: "b", 4: 1})
     assert mixed["group"].tolist() == [1, "b", ALL_QUERIES]
-    assert br.evaluate(*arguments, "mrr", by=[True, False, True, True])["queries"].tolist() == [1, 3, 4]
+    assert br.evaluate(*arguments, "mrr", by=[True, False, True, True])["queries"].tolist() == [
+        1,
+        3,
+        4,
+    ]
 
 
 def test_preferences_and_functions_have_groups():
@@ -121,12 +152,24 @@ QID = ["a", "a", "b", "c"]
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        (["x", "y"], r"by must have one value per query \(3\) or per document \(4\), .*; got 2 values"),
+        (
+            ["x", "y"],
+            r"by must have one value per query \(3\) or per document \(4\), .*; got 2 values",
+        ),
         (["x", "y", "x", "x"], "by differs within query 'a'"),
         (["x", None, "x"], r"by must have no missing values; by\[1\] is missing"),
-        ({"a": 1, "b": 2}, r"by must have a value for each query; it has none for 'c' \(1 of 3 queries\)"),
-        ({"a": 1, "b": 2, "c": 2, "d": 3}, r"only queries that the data have; it also has 'd' \(1 of 4\)"),
-        (pd.DataFrame({"qid": ["a", "b", "c", "a"], "x": [1, 1, 1, 2]}), "different values for the query 'a'"),
+        (
+            {"a": 1, "b": 2},
+            r"by must have a value for each query; it has none for 'c' \(1 of 3 queries\)",
+        ),
+        (
+            {"a": 1, "b": 2, "c": 2, "d": 3},
+            r"only queries that the data have; it also has 'd' \(1 of 4\)",
+        ),
+        (
+            pd.DataFrame({"qid": ["a", "b", "c", "a"], "x": [1, 1, 1, 2]}),
+            "different values for the query 'a'",
+        ),
         (np.ones((3, 2)), "1-dimensional"),
     ],
 )

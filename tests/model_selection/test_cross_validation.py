@@ -1,4 +1,5 @@
-"""Cross-validation and searches: every way through scikit-learn gives the scores of a loop over folds, or an error."""
+"""Cross-validation and searches: every way through scikit-learn gives the scores of a loop over
+folds, or an error."""
 
 import pickle
 
@@ -35,11 +36,16 @@ def frames(X, qid):
     """The same features with the query ids in a column or an index."""
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
     columns = frame.assign(qid=qid)
-    return {"column": columns, "index": frame.set_index(pd.Index(qid, name="qid")), "polars": pl.from_pandas(columns)}
+    return {
+        "column": columns,
+        "index": frame.set_index(pd.Index(qid, name="qid")),
+        "polars": pl.from_pandas(columns),
+    }
 
 
 def by_hand(X, y, qid, fit):
-    """NDCG@10 of three folds, where ``fit(rows)`` returns a ranker that is trained on these rows."""
+    """NDCG@10 of three folds, where ``fit(rows)`` returns a ranker that is trained on these
+    rows."""
     scores = []
     for train, test in GroupKFold(3).split(X, groups=qid):
         scores.append(br.ndcg_score(y[test], fit(train).predict(X[test]), qid[test], k=10))
@@ -57,7 +63,9 @@ def equal(seen, expected):
 
 
 def equal_means(search, ranker, data):
-    for parameters, score in zip(search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True):
+    for parameters, score in zip(
+        search.cv_results_["params"], search.cv_results_["mean_test_score"], strict=True
+    ):
         equal(score, loop(ranker, *data, **parameters).mean())
 
 
@@ -111,7 +119,9 @@ def test_missing_query_ids_are_errors(ranker, data):
     for way in ways:
         with pytest.raises(ValueError, match="got no qid"):
             way()
-    numbers = pd.DataFrame(X, columns=list("abcdefghij")).assign(qid=np.unique(qid, return_inverse=True)[1])
+    numbers = pd.DataFrame(X, columns=list("abcdefghij")).assign(
+        qid=np.unique(qid, return_inverse=True)[1]
+    )
     with pytest.raises(ValueError, match="not whole"):
         make_pipeline(StandardScaler().set_output(transform="pandas"), ranker).fit(numbers, y)
 
@@ -162,9 +172,13 @@ def test_a_search_scores_by_the_measure_of_refit(ranker, data):
     X, y, qid = data
     scoring = {"top": "ndcg@1", "map": br.make_scorer("map", threshold=2)}
     search = br.grid_search(ranker, RATES, X, y, qid, cv=3, scoring=scoring, refit="map")
-    expected = br.evaluate(y, search.predict(X), qid, {"map": br.get_measure("map", threshold=2)})["map"]
+    expected = br.evaluate(y, search.predict(X), qid, {"map": br.get_measure("map", threshold=2)})[
+        "map"
+    ]
     assert search.score(X, y, qid=qid) == expected
-    assert br.grid_search(ranker, RATES, X, y, qid, cv=3, scoring=scoring, refit=True).refit == "top"
+    assert (
+        br.grid_search(ranker, RATES, X, y, qid, cv=3, scoring=scoring, refit=True).refit == "top"
+    )
     with pytest.raises(AttributeError, match="predict"):
         br.grid_search(ranker, RATES, X, y, qid, cv=3, refit=False).predict(X)
 
@@ -176,7 +190,12 @@ def test_a_search_takes_frames_with_query_ids(ranker, data):
     search = br.grid_search(pipeline, {"lightgbmranker__k": [5, 10]}, column, y, cv=3)
     expected = br.ndcg_score(y, search.predict(frame), qid, k=10)
     np.testing.assert_array_equal(search.predict(column), search.predict(frame))
-    assert search.score(column, y) == search.score(index, y) == search.score(frame, y, qid=qid) == expected
+    assert (
+        search.score(column, y)
+        == search.score(index, y)
+        == search.score(frame, y, qid=qid)
+        == expected
+    )
     assert search.best_estimator_.n_features_in_ == X.shape[1]
 
 
@@ -188,13 +207,20 @@ def test_weights_are_those_of_the_rows_of_a_fold(ranker, data, in_pipeline):
     per_query = np.random.default_rng(0).integers(1, 9, 24)
     per_row = per_query[[first.index(query) for query in qid]]
     expected = by_hand(
-        X, y, qid, lambda rows: clone(ranker).fit(X[rows], y[rows], qid[rows], sample_weight=per_row[rows])
+        X,
+        y,
+        qid,
+        lambda rows: clone(ranker).fit(X[rows], y[rows], qid[rows], sample_weight=per_row[rows]),
     )
     estimator = make_pipeline(IDENTITY, ranker) if in_pipeline else ranker
     for weights in (per_query, per_row):
-        seen = br.cross_validate(estimator, X, y, qid, cv=3, params={"sample_weight": weights})["test_score"]
+        seen = br.cross_validate(estimator, X, y, qid, cv=3, params={"sample_weight": weights})[
+            "test_score"
+        ]
         np.testing.assert_array_equal(seen, expected)
-    assert not np.allclose(expected, br.cross_validate(ranker, X, y, qid, cv=3)["test_score"], atol=1e-3)
+    assert not np.allclose(
+        expected, br.cross_validate(ranker, X, y, qid, cv=3)["test_score"], atol=1e-3
+    )
     if not in_pipeline:
         search = br.grid_search(ranker, RATES, X, y, qid, cv=3, params={"sample_weight": per_query})
         np.testing.assert_allclose(search.cv_results_["mean_test_score"][0], expected.mean())
@@ -217,16 +243,25 @@ def test_preferences_are_scored_by_agreement(data):
     ranker = br.LightGBMRanker("edge-logistic", n_estimators=4, learning_rate=0.1, n_jobs=1)
     graph = br.PreferenceGraph.from_grades(y, qid)
     folds = list(br.QueryKFold(3).split(X, groups=qid))
-    expected = [clone(ranker).fit(X[train], graph[train]).score(X[test], graph[test]) for train, test in folds]
+    expected = [
+        clone(ranker).fit(X[train], graph[train]).score(X[test], graph[test])
+        for train, test in folds
+    ]
     np.testing.assert_array_equal(br.cross_validate(ranker, X, graph, cv=3)["test_score"], expected)
     search = br.grid_search(ranker, {"learning_rate": [0.1]}, X, graph, cv=3)
     np.testing.assert_allclose(search.best_score_, np.mean(expected))
     assert search.score(X, graph) == search.best_estimator_.score(X, graph)
-    with pytest.raises(ValueError, match=r"^ndcg@10 needs relevance labels.*PreferenceGraph, whose measure is"):
-        br.grid_search(ranker, {"k": [5]}, X, graph, cv=3, scoring={"first": br.make_scorer("ndcg@10")})
+    with pytest.raises(
+        ValueError, match=r"^ndcg@10 needs relevance labels.*PreferenceGraph, whose measure is"
+    ):
+        br.grid_search(
+            ranker, {"k": [5]}, X, graph, cv=3, scoring={"first": br.make_scorer("ndcg@10")}
+        )
 
 
-def test_wrong_arguments_of_fit_and_measures_that_are_not_defined_in_a_fold_are_errors(ranker, data):
+def test_wrong_arguments_of_fit_and_measures_that_are_not_defined_in_a_fold_are_errors(
+    ranker, data
+):
     X, y, qid = data
     _, test = list(br.QueryKFold(3).split(X, groups=qid))[1]
     y = np.where(np.isin(np.arange(len(y)), test), 0, y)
@@ -249,7 +284,9 @@ def test_wrong_arguments_of_fit_and_measures_that_are_not_defined_in_a_fold_are_
 def test_rankers_of_libraries(of_library, data):
     X, y, qid = data
     result = br.cross_validate(of_library, X, y, qid, cv=3, return_estimator=True)
-    expected = by_hand(X, y, qid, lambda rows: accept_qid(of_library).fit(X[rows], y[rows], qid[rows]))
+    expected = by_hand(
+        X, y, qid, lambda rows: accept_qid(of_library).fit(X[rows], y[rows], qid[rows])
+    )
     np.testing.assert_array_equal(result["test_score"], expected)
     assert {type(fitted) for fitted in result["estimator"]} == {type(of_library)}
     pipeline = br.cross_validate(make_pipeline(IDENTITY, of_library), X, y, qid, cv=3)
@@ -257,8 +294,14 @@ def test_rankers_of_libraries(of_library, data):
     weights = np.random.default_rng(0).integers(1, 9, 24)
     search = br.grid_search(of_library, RATES, X, y, qid, cv=3, params={"sample_weight": weights})
     assert type(search.best_estimator_) is type(of_library)
-    assert search.best_estimator_.get_params()["learning_rate"] == search.best_params_["learning_rate"]
-    best = accept_qid(clone(of_library)).set_params(**search.best_params_).fit(X, y, qid, sample_weight=weights)
+    assert (
+        search.best_estimator_.get_params()["learning_rate"] == search.best_params_["learning_rate"]
+    )
+    best = (
+        accept_qid(clone(of_library))
+        .set_params(**search.best_params_)
+        .fit(X, y, qid, sample_weight=weights)
+    )
     np.testing.assert_array_equal(search.predict(X), best.predict(X))
     assert search.score(X, y, qid=qid) == br.ndcg_score(y, best.predict(X), qid, k=10)
 
@@ -267,7 +310,9 @@ def test_other_estimators(data):
     X, y, qid = data
     forest = RandomForestRegressor(n_estimators=3, random_state=0)
     result = br.cross_validate(forest, X, y, qid, cv=3)
-    np.testing.assert_array_equal(result["test_score"], by_hand(X, y, qid, lambda rows: forest.fit(X[rows], y[rows])))
+    np.testing.assert_array_equal(
+        result["test_score"], by_hand(X, y, qid, lambda rows: forest.fit(X[rows], y[rows]))
+    )
 
 
 # Early stopping inside the folds
@@ -288,7 +333,9 @@ def test_early_stopping_inside_the_folds(ranker, data):
 def test_folds_have_the_features_of_their_lists(ranker, data):
     X, y, qid = data
     search = br.grid_search(ranker, {"query_features": ["standardize", "rank"]}, X, y, qid, cv=3)
-    rankers = [clone(ranker).set_params(**parameters) for parameters in search.cv_results_["params"]]
+    rankers = [
+        clone(ranker).set_params(**parameters) for parameters in search.cv_results_["params"]
+    ]
     means = [br.cross_validate(ranker, X, y, qid, cv=3)["test_score"].mean() for ranker in rankers]
     equal(search.cv_results_["mean_test_score"], means)
     best = rankers[np.argmax(means)].fit(X, y, qid)
@@ -298,7 +345,11 @@ def test_folds_have_the_features_of_their_lists(ranker, data):
 def test_splits_keep_queries_whole(data):
     X, _, qid = data
     for shuffle in (False, True):
-        folds = list(br.QueryKFold(4, shuffle=shuffle, random_state=0 if shuffle else None).split(X, groups=qid))
+        folds = list(
+            br.QueryKFold(4, shuffle=shuffle, random_state=0 if shuffle else None).split(
+                X, groups=qid
+            )
+        )
         assert sorted(np.concatenate([test for _, test in folds])) == list(range(len(qid)))
         assert all(not set(qid[train]) & set(qid[test]) for train, test in folds)
     keep, hold_out = br.split_queries(qid, 0.25, random_state=0)

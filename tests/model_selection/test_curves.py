@@ -20,7 +20,13 @@ def data():
 
 
 RANKER = br.LightGBMRanker(
-    "softmax", n_estimators=4, min_child_samples=2, min_child_weight=0.1, n_jobs=1, random_state=0, **PLAIN_TREES
+    "softmax",
+    n_estimators=4,
+    min_child_samples=2,
+    min_child_weight=0.1,
+    n_jobs=1,
+    random_state=0,
+    **PLAIN_TREES,
 )
 
 
@@ -38,7 +44,9 @@ def test_scores_are_those_of_a_loop_over_folds(data):
     X, y, qid = data
     Recorder.seen.clear()
     ranker = Recorder(**RANKER.get_params())
-    table = learning_curve(ranker, X, y, qid, train_sizes=[0.15, 0.33, 1.0], cv=3, return_train_score=True)
+    table = learning_curve(
+        ranker, X, y, qid, train_sizes=[0.15, 0.33, 1.0], cv=3, return_train_score=True
+    )
     folds = list(br.QueryKFold(3).split(X, y, qid))
     assert table["fold"].tolist() == [0, 1, 2] * 3
     assert table["train_size"].tolist() == [0.15] * 3 + [0.33] * 3 + [1.0] * 3
@@ -62,7 +70,9 @@ def test_the_seed_query_ids_in_a_frame_and_several_scores(data):
     X, y, qid = data
     settings = {"train_sizes": [0.25], "cv": 2, "scoring": ["ndcg@5", "mrr"]}
     table = learning_curve(RANKER, pd.DataFrame(X).assign(qid=qid), y, **settings, random_state=1)
-    pd.testing.assert_frame_equal(table, learning_curve(RANKER, X, y, qid, **settings, random_state=1))
+    pd.testing.assert_frame_equal(
+        table, learning_curve(RANKER, X, y, qid, **settings, random_state=1)
+    )
     assert list(table)[3:] == ["test_ndcg@5", "test_mrr"]
     other = learning_curve(RANKER, X, y, qid, **settings, random_state=2)
     assert (other["test_ndcg@5"] != table["test_ndcg@5"]).any()

@@ -67,7 +67,9 @@ def test_only_lightgbm_takes_weights_that_differ_within_a_query(ranker, data):
         expected = clone(ranker).fit(X, y, group=np.bincount(qid), sample_weight=weights).predict(X)
         np.testing.assert_array_equal(seen, expected)
     else:
-        with pytest.raises(ValueError, match=rf"query '0'.*{type(ranker).__name__} takes no weights of documents"):
+        with pytest.raises(
+            ValueError, match=rf"query '0'.*{type(ranker).__name__} takes no weights of documents"
+        ):
             accept_qid(ranker).fit(X, y, qid, sample_weight=weights)
 
 

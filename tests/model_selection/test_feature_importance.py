@@ -1,4 +1,5 @@
-"""Importance of features: decreases by permutation within queries, and shares of what the library counts."""
+"""Importance of features: decreases by permutation within queries, and shares of what the library
+counts."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,8 @@ RANKER = br.LightGBMRanker("softmax", n_estimators=6, min_child_samples=2, n_job
 
 @pytest.fixture(scope="module")
 def data():
-    """Feature 0 decides, feature 1 is constant within queries, features 2 to 4 are noise; rows are not grouped."""
+    """Feature 0 decides, feature 1 is constant within queries, features 2 to 4 are noise; rows are
+    not grouped."""
     random = np.random.default_rng(0)
     qid = random.permutation(np.repeat(np.arange(40), 6))
     X = random.normal(size=(240, 5))
@@ -42,7 +44,9 @@ def test_permutations_stay_within_queries():
 def test_decreases_are_those_of_a_plain_loop(data, query_features):
     X, y, qid = data
     ranker = clone(RANKER).set_params(query_features=query_features)
-    found = feature_importance(ranker, X, y, qid, cv=3, measure="ndcg@3", n_repeats=2, random_state=4)
+    found = feature_importance(
+        ranker, X, y, qid, cv=3, measure="ndcg@3", n_repeats=2, random_state=4
+    )
     random, scorer = np.random.RandomState(4), br.make_scorer("ndcg@3")
     for fold, (train, test) in enumerate(br.QueryKFold(3).split(X, y, qid)):
         fitted = ranker.fit(X[train], y[train], qid[train])
@@ -54,7 +58,9 @@ def test_decreases_are_those_of_a_plain_loop(data, query_features):
                 changed = X_test.copy()
                 changed[:, j] = X_test[rows, j]
                 scores.append(scorer(fitted, changed, *labels))
-            assert found.loc[fold, j] == pytest.approx(scorer(fitted, X_test, *labels) - np.mean(scores), abs=1e-12)
+            assert found.loc[fold, j] == pytest.approx(
+                scorer(fitted, X_test, *labels) - np.mean(scores), abs=1e-12
+            )
     assert (found[0] > 0.1).all()
     assert (found[1] == 0).all()
     assert found[[2, 3, 4]].to_numpy().max() < 0.05
@@ -65,7 +71,12 @@ def test_forms_of_features(data):
     frame = pd.DataFrame(X, columns=list("vwxyz"), index=np.arange(len(y)) * 3)
     tables = [
         feature_importance(RANKER, features, y, *ids, cv=2, n_repeats=2)
-        for features, *ids in ((X, qid), (sp.csr_matrix(X), qid), (frame, qid), (frame.assign(qid=qid),))
+        for features, *ids in (
+            (X, qid),
+            (sp.csr_matrix(X), qid),
+            (frame, qid),
+            (frame.assign(qid=qid),),
+        )
     ]
     assert [list(table) for table in tables] == [list(range(5))] * 2 + [list("vwxyz")] * 2
     for table in tables[1:]:

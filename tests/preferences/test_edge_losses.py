@@ -54,16 +54,24 @@ def test_loss_and_gradient_are_those_of_the_definition(margin, weighted, scale):
     expected = loss_by_definition(margin, graph, scores)
     assert objective.surrogate.loss(scores, objective.graph).sum() == pytest.approx(expected)
     gradient = numeric_gradient(lambda s: loss_by_definition(margin, graph, s), scores)
-    np.testing.assert_allclose(objective.gradient_hessian(scores)[0], objective.scale * gradient, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        objective.gradient_hessian(scores)[0], objective.scale * gradient, rtol=1e-4, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("margin", [name for name in MARGINS if name != "hinge"])
 def test_the_hessian_is_a_majorant_and_half_of_it_is_not(margin):
     graph = a_graph()
-    objective, scores = EdgeObjective(EdgeLoss(margin), graph), np.random.default_rng(1).normal(size=len(graph))
+    objective, scores = (
+        EdgeObjective(EdgeLoss(margin), graph),
+        np.random.default_rng(1).normal(size=len(graph)),
+    )
     _, hessian = objective.gradient_hessian(scores)
     edges = np.zeros((graph.n_edges, len(graph)))
-    edges[np.arange(graph.n_edges), graph.winner], edges[np.arange(graph.n_edges), graph.loser] = 1.0, -1.0
+    edges[np.arange(graph.n_edges), graph.winner], edges[np.arange(graph.n_edges), graph.loser] = (
+        1.0,
+        -1.0,
+    )
     curvature = get_margin(margin).slope_curvature(edges @ scores)[1] * graph.weights
     exact = objective.scale * edges.T @ (curvature[:, None] * edges)
     assert np.linalg.eigvalsh(np.diag(hessian) - exact)[0] > -1e-5
@@ -92,18 +100,26 @@ def test_ranknet_on_grades_is_that_of_the_graph_made_from_them():
             push = 1 / (1 + np.exp(scores[i] - scores[j]))
             gradient[i] -= push
             gradient[j] += push
-    np.testing.assert_allclose(ours.gradient_hessian(scores)[0], ours.scale * gradient, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        ours.gradient_hessian(scores)[0], ours.scale * gradient, rtol=1e-5, atol=1e-6
+    )
 
 
 def test_weights_of_queries_multiply_their_edges():
     graph, scores = a_graph(), np.random.default_rng(1).normal(size=len(a_graph()))
     weights = np.random.default_rng(2).integers(0, 3, 12).astype(float)
-    reweighted = PreferenceGraph(graph.qid, graph.winner, graph.loser, graph.weight * weights[graph.qid[graph.winner]])
+    reweighted = PreferenceGraph(
+        graph.qid, graph.winner, graph.loser, graph.weight * weights[graph.qid[graph.winner]]
+    )
     weighted = EdgeObjective(EdgeLoss(), graph, weights[graph.qid]).gradient_hessian(scores)
     for of_queries in (weights, weights[graph.qid]):
-        bound = bind_loss(EdgeLoss(), graph, graph.queries, weights=of_queries).gradient_hessian(scores)
+        bound = bind_loss(EdgeLoss(), graph, graph.queries, weights=of_queries).gradient_hessian(
+            scores
+        )
         np.testing.assert_array_equal(bound, weighted)
-    for result, expected in zip(weighted, EdgeObjective(EdgeLoss(), reweighted).gradient_hessian(scores), strict=True):
+    for result, expected in zip(
+        weighted, EdgeObjective(EdgeLoss(), reweighted).gradient_hessian(scores), strict=True
+    ):
         np.testing.assert_allclose(result, expected, rtol=1e-6)
     with pytest.raises(ValueError, match="differs within query"):
         EdgeObjective(EdgeLoss(), graph, np.arange(1.0, len(graph) + 1))
@@ -127,17 +143,28 @@ def test_bad_objectives_are_errors():
     with pytest.raises(ValueError, match="margin must be one of"):
         EdgeLoss("ranknet")
     with pytest.raises(FloatingPointError, match="document 3 of query"):
-        EdgeObjective(EdgeLoss(), graph).gradient_hessian(np.where(np.arange(len(graph)) == 3, np.nan, 0.0))
+        EdgeObjective(EdgeLoss(), graph).gradient_hessian(
+            np.where(np.arange(len(graph)) == 3, np.nan, 0.0)
+        )
 
 
 def test_no_loss_of_edges_is_consistent_with_the_disagreement():
-    # The table on the page of the guide, theory/preferences; for every pair, the majority agrees with 0, 1, 2.
+    # The table on the page of the guide, theory/preferences; for every pair, the majority agrees
+    # with 0, 1, 2.
     expected = {(0, 1): 3, (1, 0): 2, (0, 2): 3, (2, 0): 2, (1, 2): 6}
     graph = PreferenceGraph([0, 0, 0], *np.transpose(list(expected)), list(expected.values()))
-    orders = {order: graph.disagreement(-np.argsort(order))[0] for order in itertools.permutations(range(3))}
+    orders = {
+        order: graph.disagreement(-np.argsort(order))[0]
+        for order in itertools.permutations(range(3))
+    }
     assert min(orders, key=orders.get) == (0, 1, 2)
     for name, loss in EDGE_LOSSES.items():
         assert not loss.consistent
         start = [0.0, 0.1, -0.1]
-        scores = minimize(lambda s, loss=loss: loss.loss(s, graph.grouped)[0], start, method="Nelder-Mead", tol=1e-9).x
+        scores = minimize(
+            lambda s, loss=loss: loss.loss(s, graph.grouped)[0],
+            start,
+            method="Nelder-Mead",
+            tol=1e-9,
+        ).x
         assert np.argsort(-scores).tolist() == [1, 0, 2], name

@@ -1,4 +1,5 @@
-"""DCG and targets: gains, discounts, cutoffs, ideals, ties and normalizations, by definition, over all orders."""
+"""DCG and targets: gains, discounts, cutoffs, ideals, ties and normalizations, by definition, over
+all orders."""
 
 import math
 
@@ -9,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import DISCOUNTS, dcg_of_order, ideal_dcg, normalized_gains, orders_by, slices
 
-from boostrank.queries.dcg import DCG, LEVEL_SAMPLE_SIZE, MAX_COUNTED_LEVELS, NORMALIZATIONS, count_levels, make_targets
+from boostrank.queries.dcg import (
+    DCG,
+    LEVEL_SAMPLE_SIZE,
+    MAX_COUNTED_LEVELS,
+    NORMALIZATIONS,
+    count_levels,
+    make_targets,
+)
 from boostrank.queries.queries import Queries
 
 CUTOFFS = [None, 1, 2, 4, 100]
@@ -20,7 +28,9 @@ def ragged(sizes, seed=0, levels=4):
     """Labels, of which some queries have only zeros, and scores with ties."""
     random = np.random.default_rng([seed, *sizes])
     n = sum(sizes)
-    return random.integers(0, levels, n) * random.integers(0, 2, n), random.integers(0, 3, n).astype(float)
+    return random.integers(0, levels, n) * random.integers(0, 2, n), random.integers(
+        0, 3, n
+    ).astype(float)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +56,17 @@ def test_discounts(discount):
 
 
 def test_discount_by_function():
-    assert DCG(discount=lambda ranks: np.maximum(3.0 - ranks, 0.0)).discounts(4).tolist() == [2.0, 1.0, 0.0, 0.0]
+    assert DCG(discount=lambda ranks: np.maximum(3.0 - ranks, 0.0)).discounts(4).tolist() == [
+        2.0,
+        1.0,
+        0.0,
+        0.0,
+    ]
     # All values of this array are one number in memory.
     equal = DCG(discount=lambda ranks: np.broadcast_to(1.0, ranks.shape))
-    assert equal.of_ranking(np.array([1.0, 2.0]), np.array([0.0, 1.0]), Queries.from_sizes([2])).tolist() == [3.0]
+    assert equal.of_ranking(
+        np.array([1.0, 2.0]), np.array([0.0, 1.0]), Queries.from_sizes([2])
+    ).tolist() == [3.0]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +88,10 @@ def test_cutoffs(k, size, expected):
 
 @for_each("percent", range(1, 101))
 def test_fractions_of_a_hundred_documents_are_exact(percent):
-    assert DCG(k=percent / 100).cutoffs(Queries.from_sizes([100, 200])).tolist() == [percent, 2 * percent]
+    assert DCG(k=percent / 100).cutoffs(Queries.from_sizes([100, 200])).tolist() == [
+        percent,
+        2 * percent,
+    ]
 
 
 @for_each("k", CUTOFFS)
@@ -88,9 +108,15 @@ def test_the_ideal_is_the_best_of_all_permutations(discount, k):
 @for_each("k", [None, 1, 5, 0.25, 100])
 @for_each("levels", [MAX_COUNTED_LEVELS - 1, MAX_COUNTED_LEVELS, MAX_COUNTED_LEVELS + 1, 40])
 def test_the_ideal_has_the_cutoff_for_few_and_for_many_different_gains(levels, k):
-    """With few gains the ideal DCG is computed from counts, with many by sorting; both must know the cutoff."""
+    """With few gains the ideal DCG is computed from counts, with many by sorting; both must know
+    the cutoff."""
     sizes = [levels, 1, 30, 12]
-    gains = np.concatenate([np.arange(levels), np.random.default_rng(0).integers(0, levels, sum(sizes) - levels)]) + 0.5
+    gains = (
+        np.concatenate(
+            [np.arange(levels), np.random.default_rng(0).integers(0, levels, sum(sizes) - levels)]
+        )
+        + 0.5
+    )
     dcg, queries = DCG(k=k, gain="linear"), Queries.from_sizes(sizes)
     assert (count_levels(gains, queries) is None) == (levels > MAX_COUNTED_LEVELS)
     expected = []
@@ -113,12 +139,22 @@ def test_ndcg_is_the_sum_of_normalized_gains_times_the_discounts_of_ranks(sizes,
     scores = np.random.default_rng(1).normal(size=sum(sizes))
     dcg, queries = DCG(k=k), Queries.from_sizes(sizes)
     gains = dcg.gains(labels)
-    u, ranks, cutoffs = dcg.normalized_gains(gains, queries), queries.ranks(scores), dcg.cutoffs(queries)
+    u, ranks, cutoffs = (
+        dcg.normalized_gains(gains, queries),
+        queries.ranks(scores),
+        dcg.cutoffs(queries),
+    )
     ndcg = dcg.ndcg(gains, scores, queries)
     for query, part in enumerate(slices(sizes)):
-        shown = [(u[i], ranks[i]) for i in range(part.start, part.stop) if ranks[i] <= cutoffs[query]]
+        shown = [
+            (u[i], ranks[i]) for i in range(part.start, part.stop) if ranks[i] <= cutoffs[query]
+        ]
         identity = sum(value / math.log2(1 + rank) for value, rank in shown)
-        assert identity == pytest.approx(ndcg[query], abs=1e-12) if any(labels[part]) else np.isnan(ndcg[query])
+        assert (
+            identity == pytest.approx(ndcg[query], abs=1e-12)
+            if any(labels[part])
+            else np.isnan(ndcg[query])
+        )
 
 
 @for_each("discount", ["log2", ("exponential", 2.0)], ids=str)
@@ -136,13 +172,20 @@ def test_ties_over_all_permutations_of_tied_documents(ties, choose, k, discount)
     gains = dcg.gains(labels)
     result = dcg.of_ranking(gains, scores, queries, ties=ties)
     for value, part in zip(result, slices(sizes), strict=True):
-        values = [dcg_of_order(gains[part], order, discount, k) for order in orders_by(scores[part].tolist())]
+        values = [
+            dcg_of_order(gains[part], order, discount, k)
+            for order in orders_by(scores[part].tolist())
+        ]
         assert value == pytest.approx(choose(values), abs=1e-12)
 
 
 def test_str_names_the_metric():
     settings = (None, "exp2"), (10, "exp2"), (0.5, "linear")
-    assert [str(DCG(k, gain)) for k, gain in settings] == ["ndcg", "ndcg@10", "ndcg(gain=linear)@0.5"]
+    assert [str(DCG(k, gain)) for k, gain in settings] == [
+        "ndcg",
+        "ndcg@10",
+        "ndcg(gain=linear)@0.5",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -168,7 +211,10 @@ def test_a_discount_that_increases_late_is_an_error_where_it_matters():
 
 def test_a_sum_of_gains_that_overflows_is_an_error():
     gains, queries = np.full(4, 1e308), Queries.from_sizes([4])
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match="the sum of the discounted gains of a query over"):
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(ValueError, match="the sum of the discounted gains of a query over"),
+    ):
         DCG().of_ranking(gains, np.arange(4.0), queries)
 
 
@@ -206,12 +252,16 @@ FORMULAS = {
     "none": exponential,
     "l2": lambda y: divided(exponential(y), math.sqrt(sum(g**2 for g in exponential(y)))),
     "sum": lambda y: divided(exponential(y), sum(exponential(y))),
-    "softmax": lambda y: divided([math.exp(label) for label in y], sum(math.exp(label) for label in y)),
+    "softmax": lambda y: divided(
+        [math.exp(label) for label in y], sum(math.exp(label) for label in y)
+    ),
 }
 
 
 @pytest.mark.parametrize("normalize", NORMALIZATIONS)
-@given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=5), highest=st.sampled_from([0, 1, 4]))
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=5), highest=st.sampled_from([0, 1, 4])
+)
 def test_targets_by_formula(normalize, sizes, highest):
     labels = np.random.default_rng(sizes).integers(0, highest + 1, sum(sizes))
     expected = np.concatenate([FORMULAS[normalize](labels[part]) for part in slices(sizes)])
@@ -234,4 +284,6 @@ def test_normalized_gains_use_gain_discount_and_cutoff(gain, k, discount):
 def test_targets_of_the_largest_labels_are_finite_and_right(normalize):
     labels, queries = [1000.0, 1000.0, 999.0], Queries.from_sizes([3])
     small = make_targets([60.0, 60.0, 59.0], queries, normalize=normalize)
-    np.testing.assert_allclose(make_targets(labels, queries, normalize=normalize), small, rtol=1e-12)
+    np.testing.assert_allclose(
+        make_targets(labels, queries, normalize=normalize), small, rtol=1e-12
+    )

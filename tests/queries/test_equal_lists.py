@@ -1,4 +1,5 @@
-"""Lists that are equal under different ids, against a comparison of the sorted rows of all lists."""
+"""Lists that are equal under different ids, against a comparison of the sorted rows of all
+lists."""
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,18 @@ from boostrank.training.query_features import WithQueryFeatures
 def numbers_by_hand(X, labels, queries):
     """The number of the first list that has the same rows with the same labels."""
     rows = np.column_stack([np.nan_to_num(X, nan=-7.0), labels])
-    lists = [tuple(sorted(map(tuple, rows[a:b]))) for a, b in zip(queries.starts, queries.ends, strict=True)]
+    lists = [
+        tuple(sorted(map(tuple, rows[a:b])))
+        for a, b in zip(queries.starts, queries.ends, strict=True)
+    ]
     first = {one: i for i, one in reversed(list(enumerate(lists)))}
     return pd.factorize(np.array([first[one] for one in lists]))[0]
 
 
 @pytest.fixture
 def lists():
-    """Lists of few values, some of them equal, equal up to the sequence of their rows, or up to a label."""
+    """Lists of few values, some of them equal, equal up to the sequence of their rows, or up to a
+    label."""
     random = np.random.default_rng(0)
     sizes = random.integers(1, 5, 60)
     queries, n = Queries.from_sizes(np.tile(sizes, 3)), sizes.sum()
@@ -30,9 +35,15 @@ def lists():
     X[X < 0] = np.nan
     labels = random.integers(0, 2, n).astype(float)
     permutation = random.permutation(n)
-    permutation = permutation[np.argsort(np.repeat(np.arange(60), sizes)[permutation], kind="stable")]
+    permutation = permutation[
+        np.argsort(np.repeat(np.arange(60), sizes)[permutation], kind="stable")
+    ]
     changed = np.where(random.random(n) < 0.1, 5.0, labels)
-    return np.vstack([X, X[permutation], X]), np.concatenate([labels, labels[permutation], changed]), queries
+    return (
+        np.vstack([X, X[permutation], X]),
+        np.concatenate([labels, labels[permutation], changed]),
+        queries,
+    )
 
 
 def to_frame(X):
@@ -46,7 +57,9 @@ def in_files(X, folder):
     return br.FeatureFiles([folder / "a.npy", folder / "b.npy"])
 
 
-@pytest.mark.parametrize("kind", ["array", "fortran", "matrix", "sparse", "frame", "blocks", "files", "lists"])
+@pytest.mark.parametrize(
+    "kind", ["array", "fortran", "matrix", "sparse", "frame", "blocks", "files", "lists"]
+)
 def test_numbers_are_those_of_sorted_rows(lists, kind, tmp_path):
     X, labels, queries = lists
     given = {
@@ -57,7 +70,9 @@ def test_numbers_are_those_of_sorted_rows(lists, kind, tmp_path):
         "frame": lambda: to_frame(X),
         "blocks": lambda: [X[:30], X[30:31], X[31:]],
         "files": lambda: in_files(X, tmp_path),
-        "lists": lambda: WithQueryFeatures(X, queries, br.QueryFeatures("rank").fit(X, qid=queries.qid)),
+        "lists": lambda: WithQueryFeatures(
+            X, queries, br.QueryFeatures("rank").fit(X, qid=queries.qid)
+        ),
     }[kind]()
     expected = numbers_by_hand(X, labels, queries)
     np.testing.assert_array_equal(numbers_of_lists(given, labels, queries), expected)
@@ -82,7 +97,9 @@ def test_few_kinds_of_documents_are_no_copies():
 
 def test_columns_are_read_until_all_lists_differ(monkeypatch):
     hashed, compute = [], equal_lists._hash
-    monkeypatch.setattr(equal_lists, "_hash", lambda values: hashed.append(len(values)) or compute(values))
+    monkeypatch.setattr(
+        equal_lists, "_hash", lambda values: hashed.append(len(values)) or compute(values)
+    )
     X = np.random.default_rng(0).normal(size=(100, 50))
     X[:, 0] = 0
     numbers = numbers_of_lists(X, np.zeros(100), Queries.from_sizes([4] * 25))

@@ -1,4 +1,5 @@
-"""Features of documents relative to their list: compiled and with NumPy, they are those of a slow loop over lists."""
+"""Features of documents relative to their list: compiled and with NumPy, they are those of a slow
+loop over lists."""
 
 import numpy as np
 import pytest
@@ -24,10 +25,18 @@ COLUMNS = {
     "zeros": lambda random, n: random.choice([0.0, -0.0, 1e-30], n),
     "one other": lambda random, n: np.where(np.arange(n) == n // 2, 1e12, 1.0),
     # Their 32 bits from the first one in which a zero differs are equal.
-    "times": lambda random, n: np.where(random.random(n) < 0.1, 0.0, 1.7e9 + random.integers(0, 300, n)),
+    "times": lambda random, n: np.where(
+        random.random(n) < 0.1, 0.0, 1.7e9 + random.integers(0, 300, n)
+    ),
 }
-FEATURES = [(kind, i) for i in reversed(range(len(COLUMNS))) for kind in ("rank", "standardize", "minmax")][:-1]
-LAYOUTS = np.ascontiguousarray, np.asfortranarray, lambda X: np.repeat(np.repeat(X, 2, axis=1), 2, axis=0)[::2, ::2]
+FEATURES = [
+    (kind, i) for i in reversed(range(len(COLUMNS))) for kind in ("rank", "standardize", "minmax")
+][:-1]
+LAYOUTS = (
+    np.ascontiguousarray,
+    np.asfortranarray,
+    lambda X: np.repeat(np.repeat(X, 2, axis=1), 2, axis=0)[::2, ::2],
+)
 
 
 def slow_feature(values, kind):
@@ -39,7 +48,9 @@ def slow_feature(values, kind):
     elif is_finite.any():
         # The sum of huge values is finite, and the square of tiny ones is not 0.
         finite = values[is_finite].astype(np.longdouble)
-        center, width = (finite.min(), np.ptp(finite)) if kind == "minmax" else (finite.mean(), finite.std())
+        center, width = (
+            (finite.min(), np.ptp(finite)) if kind == "minmax" else (finite.mean(), finite.std())
+        )
         result[is_finite] = (finite - center) / width if finite.min() < finite.max() else 0.0
     return result
 
@@ -65,16 +76,34 @@ def test_features_are_those_of_a_slow_loop(implementation, X, dtype, layout, mon
             np.testing.assert_array_equal(compute(X, FEATURES, QUERIES), found)
     assert (found.dtype, found.shape) == (np.float32, (len(X), len(FEATURES)))
     for values, (kind, i) in zip(found.T, FEATURES, strict=True):
-        expected = np.concatenate([slow_feature(rows, kind) for rows in np.split(X[:, i], QUERIES.starts[1:])])
-        np.testing.assert_allclose(values, expected, rtol=2e-6, atol=2e-6, err_msg=f"{kind} {list(COLUMNS)[i]}")
+        expected = np.concatenate(
+            [slow_feature(rows, kind) for rows in np.split(X[:, i], QUERIES.starts[1:])]
+        )
+        np.testing.assert_allclose(
+            values, expected, rtol=2e-6, atol=2e-6, err_msg=f"{kind} {list(COLUMNS)[i]}"
+        )
 
 
 @pytest.mark.parametrize("n", [11, 1100])
 def test_the_nearest_numbers_have_ranks_of_their_own(implementation, n):
-    values = [-np.inf, -1e308, -5e-324, -0.0, 0.0, 5e-324, 1e-323, 1.0, np.nextafter(1, 2), 1e308, np.inf]
+    values = [
+        -np.inf,
+        -1e308,
+        -5e-324,
+        -0.0,
+        0.0,
+        5e-324,
+        1e-323,
+        1.0,
+        np.nextafter(1, 2),
+        1e308,
+        np.inf,
+    ]
     X = np.random.default_rng(0).permutation(np.resize(values, n))[:, None]
     ranks = compute(X, [("rank", 0)], Segments.from_sizes([n])).ravel()
     np.testing.assert_array_equal(ranks, (rankdata(X.ravel()) / n).astype(np.float32))
     # The range of these has no inverse.
     for kind in ("standardize", "minmax"):
-        assert not compute(X[np.abs(X[:, 0]) < 1e-300], [(kind, 0)], Segments.from_sizes([n // 11 * 5])).any()
+        assert not compute(
+            X[np.abs(X[:, 0]) < 1e-300], [(kind, 0)], Segments.from_sizes([n // 11 * 5])
+        ).any()

@@ -28,7 +28,9 @@ def test_rows_are_grouped_stably_by_first_appearance(ids):
     queries, groups = Queries.from_qid(ids), slow_groups(ids)
     assert queries.ids.tolist() == list(groups)
     assert queries.sizes.tolist() == [len(rows) for rows in groups.values()]
-    assert queries.group(np.arange(len(ids))).tolist() == [row for rows in groups.values() for row in rows]
+    assert queries.group(np.arange(len(ids))).tolist() == [
+        row for rows in groups.values() for row in rows
+    ]
     assert (queries.n_queries, queries.n_documents) == (len(groups), len(ids))
     assert queries.qid.tolist() == ids
 

@@ -1,4 +1,5 @@
-"""Ranked documents: compiled selection and sorting with NumPy give the same documents, and so the same measures."""
+"""Ranked documents: compiled selection and sorting with NumPy give the same documents, and so the
+same measures."""
 
 import numpy as np
 import pandas as pd
@@ -16,13 +17,25 @@ from boostrank.queries.segments import Segments
 from boostrank.queries.threads import use_threads
 
 NAMES = [
-    *("ndcg@3", "ndcg@0.3", "dcg@2", "precision@4", "recall@2", "map@3", "mrr@2", "err@3", "rbp@5", "success@3"),
+    *(
+        "ndcg@3",
+        "ndcg@0.3",
+        "dcg@2",
+        "precision@4",
+        "recall@2",
+        "map@3",
+        "mrr@2",
+        "err@3",
+        "rbp@5",
+        "success@3",
+    ),
     *FOR_ARRAYS,
 ]
 
 
 def slow_ranking(scores, sizes, cutoffs):
-    """Rows of the first documents, sorted by score and row, and of those tied with the last; and their numbers."""
+    """Rows of the first documents, sorted by score and row, and of those tied with the last; and
+    their numbers."""
     rows, counts, start = [], [], 0
     for size, cutoff in zip(sizes, cutoffs, strict=True):
         ranked = sorted(range(start, start + size), key=lambda row: (-scores[row], row))
@@ -36,7 +49,11 @@ def draw_scores(random, n, kind):
     """Scores with few or many ties, or extreme."""
     if kind == "extreme":
         return random.choice([0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, np.inf, -np.inf], n)
-    return {"equal": np.zeros(n), "few": random.integers(0, 4, n) * 1.0, "many": random.normal(size=n)}[kind]
+    return {
+        "equal": np.zeros(n),
+        "few": random.integers(0, 4, n) * 1.0,
+        "many": random.normal(size=n),
+    }[kind]
 
 
 ragged = given(
@@ -64,9 +81,14 @@ def test_ranked_blocks_are_those_of_a_slow_sort(sizes, seed, kind):
                 ("smaller", smaller, [block.first(smaller[block.segments]) for block in blocks]),
             ]:
                 rows, counts = slow_ranking(scores, sizes, wanted)
-                assert np.concatenate([block.rows for block in ranked]).tolist() == rows, (library, name)
+                assert np.concatenate([block.rows for block in ranked]).tolist() == rows, (
+                    library,
+                    name,
+                )
                 assert np.concatenate([block.part.sizes for block in ranked]).tolist() == counts
-                assert np.array_equal(np.concatenate([block.scores for block in ranked]), scores[rows])
+                assert np.array_equal(
+                    np.concatenate([block.scores for block in ranked]), scores[rows]
+                )
             found[library] = len(blocks)
     assert found["1"] == found["0"] == 1
 
@@ -81,7 +103,9 @@ def test_scores_that_are_not_numbers_are_ranked_last(monkeypatch, library):
 
 def test_ties_are_broken_by_quality_then_row():
     queries = Segments.from_sizes([4, 3])
-    ranked = RankedBlock(slice(0, 2), queries.sizes, queries, np.arange(7), np.array([3, 3, 1, 1, 2, 2, 2.0]))
+    ranked = RankedBlock(
+        slice(0, 2), queries.sizes, queries, np.arange(7), np.array([3, 3, 1, 1, 2, 2, 2.0])
+    )
     broken = ranked.break_ties(np.array([5, 4, 0, 0, 9, 8, 8]))
     assert broken.rows.tolist() == [1, 0, 2, 3, 5, 6, 4]
     assert np.array_equal(broken.scores, ranked.scores)
@@ -93,7 +117,10 @@ def test_results_do_not_depend_on_blocks_and_the_number_of_threads(monkeypatch, 
     monkeypatch.setenv("BOOSTRANK_COMPILED", library)
     random = np.random.default_rng(0)
     queries = Queries.from_sizes(random.integers(1, 60, 200))
-    y, scores = random.integers(0, 5, queries.n_rows), np.round(random.normal(size=queries.n_rows), 1)
+    y, scores = (
+        random.integers(0, 5, queries.n_rows),
+        np.round(random.normal(size=queries.n_rows), 1),
+    )
     assert len(queries.blocks()) == 1
     expected, results = br.evaluate(y, scores, queries.qid, NAMES, per_query=True), []
     # Some queries are longer than a block.

@@ -1,4 +1,5 @@
-"""Segments: every reduction, sort and search equals a loop over segments, and on a device that of NumPy."""
+"""Segments: every reduction, sort and search equals a loop over segments, and on a device that of
+NumPy."""
 
 import itertools
 import math
@@ -26,7 +27,11 @@ REDUCTIONS = {
 
 def slow_sort(scores, sizes):
     """Row numbers sorted by decreasing score, then row."""
-    return [row for part in slices(sizes) for row in sorted(range(part.start, part.stop), key=lambda i: -scores[i])]
+    return [
+        row
+        for part in slices(sizes)
+        for row in sorted(range(part.start, part.stop), key=lambda i: -scores[i])
+    ]
 
 
 def ragged(sizes, levels=None):
@@ -35,7 +40,9 @@ def ragged(sizes, levels=None):
     return random.normal(size=n) if levels is None else random.integers(0, levels, n).astype(float)
 
 
-@pytest.mark.parametrize("sizes", [[], [[1, 2]], [1.0, 2.0], ["1"], [True], None, 3, [3, 1, 0], [3, -1]], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [[], [[1, 2]], [1.0, 2.0], ["1"], [True], None, 3, [3, 1, 0], [3, -1]], ids=str
+)
 def test_sizes_must_be_integers_of_at_least_1(sizes):
     with pytest.raises(ValueError, match="sizes must be"):
         Segments.from_sizes(sizes)
@@ -45,7 +52,9 @@ def test_sizes_must_be_integers_of_at_least_1(sizes):
 def test_positions_repeat_and_starts(sizes):
     segments = Segments.from_sizes(sizes)
     assert segments.positions.tolist() == [position for size in sizes for position in range(size)]
-    assert segments.repeat(np.arange(len(sizes))).tolist() == [i for i, size in enumerate(sizes) for _ in range(size)]
+    assert segments.repeat(np.arange(len(sizes))).tolist() == [
+        i for i, size in enumerate(sizes) for _ in range(size)
+    ]
     assert segments.starts.tolist() == [part.start for part in slices(sizes)]
 
 
@@ -54,15 +63,21 @@ def test_positions_repeat_and_starts(sizes):
 def test_reductions_equal_a_loop_over_segments(name, sizes):
     values = ragged(sizes)
     result = getattr(Segments.from_sizes(sizes), name)(values)
-    np.testing.assert_allclose(result, per_query(REDUCTIONS[name], values, sizes), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        result, per_query(REDUCTIONS[name], values, sizes), rtol=1e-12, atol=1e-12
+    )
 
 
-@pytest.mark.parametrize(("name", "accumulate"), [("sum_before", np.cumsum), ("product_before", np.cumprod)])
+@pytest.mark.parametrize(
+    ("name", "accumulate"), [("sum_before", np.cumsum), ("product_before", np.cumprod)]
+)
 @given(sizes=RAGGED)
 def test_sums_and_products_before_each_row(name, accumulate, sizes):
     values = ragged(sizes, 3)
     neutral = 0.0 if name == "sum_before" else 1.0
-    expected = [value for part in slices(sizes) for value in [neutral, *accumulate(values[part])[:-1]]]
+    expected = [
+        value for part in slices(sizes) for value in [neutral, *accumulate(values[part])[:-1]]
+    ]
     assert getattr(Segments.from_sizes(sizes), name)(values).tolist() == expected
 
 
@@ -105,7 +120,9 @@ def test_sort_decreases_with_ties_by_row(sizes, levels):
 def test_blocks_divide_the_segments_and_are_as_long_as_asked(sizes, limit):
     segments = Segments.from_sizes(sizes)
     blocks = list(segments.blocks(limit))
-    assert [i for block in blocks for i in range(segments.n_segments)[block.segments]] == list(range(len(sizes)))
+    assert [i for block in blocks for i in range(segments.n_segments)[block.segments]] == list(
+        range(len(sizes))
+    )
     assert [i for block in blocks for i in range(sum(sizes))[block.rows]] == list(range(sum(sizes)))
     for block in blocks:
         assert block.part.sizes.tolist() == sizes[block.segments]
@@ -122,7 +139,9 @@ def test_sorting_over_several_blocks_with_a_segment_longer_than_a_block(levels):
     assert sum(sizes) > 39_000
     segments = Segments.from_sizes(sizes)
     assert segments.sort(scores).tolist() == slow_sort(scores, sizes)
-    assert segments.ranks(scores)[segments.sort(scores)].tolist() == (segments.positions + 1).tolist()
+    assert (
+        segments.ranks(scores)[segments.sort(scores)].tolist() == (segments.positions + 1).tolist()
+    )
 
 
 def test_sorting_a_block_of_very_many_segments():
@@ -146,7 +165,9 @@ def test_size_classes_have_every_row_once_in_matrices_that_are_nearly_full(sizes
             n_missing = len(own) - sizes[number]
             assert own[sizes[number] :] == [segments.n_rows] * n_missing
             assert n_missing < 0.2 * len(own)
-    assert found == {i: list(range(segments.indptr[i], segments.indptr[i + 1])) for i in range(len(sizes))}
+    assert found == {
+        i: list(range(segments.indptr[i], segments.indptr[i + 1])) for i in range(len(sizes))
+    }
 
 
 def both(sizes):
@@ -160,17 +181,25 @@ def both(sizes):
 def test_reductions_equal_those_of_numpy(name, dtype, sizes):
     host, device = both(sizes)
     values = np.random.default_rng(sizes).normal(size=sum(sizes)).astype(dtype)
-    result, expected = getattr(device, name)(device_arrays.asarray(values)), getattr(host, name)(values)
+    result, expected = (
+        getattr(device, name)(device_arrays.asarray(values)),
+        getattr(host, name)(values),
+    )
     assert isinstance(result, DeviceArray)
     assert result.dtype == expected.dtype
-    np.testing.assert_allclose(to_host(result), expected, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
+    np.testing.assert_allclose(
+        to_host(result), expected, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-6
+    )
 
 
 @given(sizes=RAGGED)
 def test_values_are_repeated_and_sizes_are_those_of_the_segments(sizes):
     host, device = both(sizes)
     values = np.arange(float(len(sizes)))
-    assert to_host(device.repeat(device_arrays.asarray(values))).tolist() == host.repeat(values).tolist()
+    assert (
+        to_host(device.repeat(device_arrays.asarray(values))).tolist()
+        == host.repeat(values).tolist()
+    )
     assert to_host(device.sizes).tolist() == sizes
     assert (device.n_segments, device.n_rows) == (len(sizes), sum(sizes))
 

@@ -1,4 +1,5 @@
-"""Threads that work on blocks: exceptions, nested calls, forked processes, interrupts, and many callers at once."""
+"""Threads that work on blocks: exceptions, nested calls, forked processes, interrupts, and many
+callers at once."""
 
 import _thread
 import inspect
@@ -31,7 +32,8 @@ def four_threads(monkeypatch):
 
 
 def names_at_work(n_items, n_at_once):
-    """Names of the threads that work on items; the items after the first wait until so many are worked on."""
+    """Names of the threads that work on items; the items after the first wait until so many are
+    worked on."""
     barrier, names = threading.Barrier(n_at_once), []
 
     def work(item):
@@ -178,7 +180,9 @@ def test_a_forked_process_has_its_own_threads():
             assert len(set(names_at_work(8, 4))) == 4
         print("done")
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
     assert (done.stdout, done.stderr) == ("done\n", "")
 
 

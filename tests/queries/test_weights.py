@@ -56,7 +56,10 @@ def test_ids_are_numbers_or_become_text(ids):
     given = {ids[0]: "x", ids[1]: "y"}
     assert align(by_id(given, "by"), np.array([2**60 + 1, 7]), "by").tolist() == ["y", "x"]
     as_text = by_id(given, "by", ids_are_text=True)
-    assert align(as_text, np.array([str(2**60 + 1), "7"], dtype=object), "by").tolist() == ["y", "x"]
+    assert align(as_text, np.array([str(2**60 + 1), "7"], dtype=object), "by").tolist() == [
+        "y",
+        "x",
+    ]
 
 
 QUERIES_IN_OTHER_ORDER = Queries.from_qid([2, 2, 0, 1])
@@ -79,7 +82,9 @@ NAMED = pd.RangeIndex(3, name="qid")
         (pd.Series([1.0, 2.0, 3.0], NAMED), Queries.from_qid([2, 0, 1]), [3.0, 1.0, 2.0]),
     ],
 )
-def test_a_series_of_query_weights_has_ids_or_the_sequence_of_the_queries(series, queries, expected):
+def test_a_series_of_query_weights_has_ids_or_the_sequence_of_the_queries(
+    series, queries, expected
+):
     assert query_weights(series, queries).tolist() == expected
     groups = query_groups(series.map(str), queries)
     assert groups.tolist() == list(map(str, expected))
@@ -89,12 +94,17 @@ def test_a_series_of_query_weights_has_ids_or_the_sequence_of_the_queries(series
 def test_a_series_whose_index_may_be_ids_or_not_is_an_error(qid):
     queries, series = Queries.from_qid(qid), pd.Series([1.0, 2.0, 3.0])
     for name, call in (("sample_weight", query_weights), ("by", query_groups)):
-        with pytest.raises(ValueError, match=rf"{name} is a Series whose index .* pass {name}.rename_axis\('qid'\) if"):
+        with pytest.raises(
+            ValueError,
+            match=rf"{name} is a Series whose index .* pass {name}.rename_axis\('qid'\) if",
+        ):
             call(series, queries)
         call(series.rename_axis("qid"), queries)
         call(series.to_numpy(), queries)
     # Weights of documents are never found by an index.
-    of_documents = document_weights(pd.Series([1.0, 2.0, 3.0, 4.0]), Queries.from_qid([2, 2, 0, 1]), True)
+    of_documents = document_weights(
+        pd.Series([1.0, 2.0, 3.0, 4.0]), Queries.from_qid([2, 2, 0, 1]), True
+    )
     assert of_documents.tolist() == [1, 2, 3, 4]
 
 
@@ -111,7 +121,11 @@ def test_an_array_is_not_by_id():
         ({"a": None, "b": 1}, ValueError, "that of 'a' is missing"),
         (pd.Series([1.0, np.nan], index=["a", "b"]), ValueError, "that of 'b' is missing"),
         (pd.Series([1, 2], index=["a", "a"]), ValueError, "different values for the query 'a'"),
-        (pd.DataFrame({"query": ["a"], "x": [1], "y": [2]}), ValueError, "two columns, .* are query, x, y"),
+        (
+            pd.DataFrame({"query": ["a"], "x": [1], "y": [2]}),
+            ValueError,
+            "two columns, .* are query, x, y",
+        ),
         (pd.DataFrame({"query": ["a"], "qid": [1]}), ValueError, "two columns, .* are query, qid"),
         (pd.DataFrame({"id": ["a"], "x": [1]}), ValueError, "two columns, .* are id, x"),
     ],
@@ -123,7 +137,10 @@ def test_bad_values_are_named(given, error, message):
 
 def test_missing_and_unknown_queries_are_named():
     series = by_id({"a": 1, "b": 2, "c": 3}, "by")
-    with pytest.raises(ValueError, match=r"none for 'd', 'e' \(2 of 3 queries\). Its query ids are such as 'a', 'b'"):
+    with pytest.raises(
+        ValueError,
+        match=r"none for 'd', 'e' \(2 of 3 queries\). Its query ids are such as 'a', 'b'",
+    ):
         align(series, np.array(["a", "d", "e"], dtype=object), "by")
     # Numbers are not their texts.
     with pytest.raises(ValueError, match="none for 1 "):

@@ -23,7 +23,8 @@ def frame(data):
 
 @pytest.fixture(scope="session")
 def fitted(data, frame):
-    """Rankers that stopped early, by class, objective and kind of features; tests share them: do not change them."""
+    """Rankers that stopped early, by class, objective and kind of features; tests share them: do
+    not change them."""
 
     @functools.cache
     def fit(ranker_class, objective="softmax", named=False):

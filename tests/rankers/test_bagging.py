@@ -20,7 +20,9 @@ N_MEMBERS = 3
 
 
 def small(ranker_class, *objective, **parameters):
-    return ranker_class(*objective, **{"n_estimators": 3, "n_jobs": 1, "max_depth": 4, **parameters})
+    return ranker_class(
+        *objective, **{"n_estimators": 3, "n_jobs": 1, "max_depth": 4, **parameters}
+    )
 
 
 def bagged(ranker_class, *objective, bagging=None, **parameters):
@@ -30,7 +32,8 @@ def bagged(ranker_class, *objective, bagging=None, **parameters):
 
 @pytest.fixture(scope="session")
 def shuffled(data):
-    """The data with rows in another order, so that queries are not grouped, and ids that are strings."""
+    """The data with rows in another order, so that queries are not grouped, and ids that are
+    strings."""
     order = np.random.default_rng(1).permutation(len(data[1]))
     X, y, qid = (values[order] for values in data)
     return X, y, np.array([f"query {i}" for i in qid])
@@ -42,11 +45,14 @@ def names_of_queries(qid):
 
 
 def scores_by_hand(model, data, weights=None, **fit):
-    """Members that are trained one by one, their mean, and the mean over those that did not see a query."""
+    """Members that are trained one by one, their mean, and the mean over those that did not see a
+    query."""
     X, y, qid = data
     names = names_of_queries(qid)
     seen, out_of_bag = [], np.full((N_MEMBERS, len(y)), np.nan)
-    for i, (member, drawn) in enumerate(zip(model.estimators_, model.estimators_samples_, strict=True)):
+    for i, (member, drawn) in enumerate(
+        zip(model.estimators_, model.estimators_samples_, strict=True)
+    ):
         is_drawn = np.isin(qid, [names[number] for number in drawn])
         inside, outside = np.flatnonzero(is_drawn), np.flatnonzero(~is_drawn)
         # The rows of each query together, as the bagged ranker groups them.
@@ -99,7 +105,9 @@ def test_members_are_those_of_a_loop_over_the_drawn_queries(
     np.testing.assert_allclose(model.predict(X), expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.oob_prediction_, out_of_bag, rtol=1e-12)
     dcg = {"k": settings.get("k"), "gain": settings.get("gain", "exp2")}
-    values = out_of_bag_values(out_of_bag, qid, lambda rows: br.ndcg_score(y[rows], out_of_bag[rows], qid[rows], **dcg))
+    values = out_of_bag_values(
+        out_of_bag, qid, lambda rows: br.ndcg_score(y[rows], out_of_bag[rows], qid[rows], **dcg)
+    )
     np.testing.assert_allclose(model.oob_scores_, values, rtol=1e-12)
     known = values[~np.isnan(values)]
     assert 0 < len(known) < 30
@@ -170,28 +178,44 @@ def test_preferences(ranker_class, shuffled):
     assert model.score(X, graph) == agreement(graph, model.predict(X))
 
 
-def test_the_file_is_read_by_the_ranker_and_by_a_bag_and_its_training_goes_on(ranker_class, frame, data, tmp_path):
+def test_the_file_is_read_by_the_ranker_and_by_a_bag_and_its_training_goes_on(
+    ranker_class, frame, data, tmp_path
+):
     model = bagged(ranker_class, early_stopping_rounds=2).fit(frame, *data[1:])
     model.save_model(tmp_path / "model.json")
     again = bagged(ranker_class).fit(frame[frame.columns[:3]], *data[1:])
-    for loaded in (ranker_class().load_model(tmp_path / "model.json"), again.load_model(tmp_path / "model.json")):
+    for loaded in (
+        ranker_class().load_model(tmp_path / "model.json"),
+        again.load_model(tmp_path / "model.json"),
+    ):
         np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
         assert list(loaded.feature_names_in_) == list(frame.columns)
         assert loaded.best_iteration_ == model.best_iteration_
         assert loaded.evals_result_ == loaded.best_score_ == {}
         assert not hasattr(loaded, "estimators_")
         assert not hasattr(loaded, "oob_score_")
-    assert small(ranker_class).fit(frame, *data[1:], init_model=model).best_iteration_ == model.best_iteration_ + 3
+    assert (
+        small(ranker_class).fit(frame, *data[1:], init_model=model).best_iteration_
+        == model.best_iteration_ + 3
+    )
 
 
 def test_metrics_of_the_out_of_bag_queries_stop_the_members(ranker_class, shuffled):
     # With the default penalty, all members of XGBoost would stop after the same round.
-    settings = {"n_estimators": 30, "learning_rate": 0.5, "early_stopping_rounds": 2, "reg_lambda": 1.0}
+    settings = {
+        "n_estimators": 30,
+        "learning_rate": 0.5,
+        "early_stopping_rounds": 2,
+        "reg_lambda": 1.0,
+    }
     model = bagged(ranker_class, **settings)
     model.fit(*shuffled, eval_metric=["map", "ndcg@3"], early_stopping_metric="ndcg@3")
     for i, member in enumerate(model.estimators_):
         name, metrics = f"member_{i}_valid_0", member.evals_result_["valid_0"]
-        assert (model.best_score_[name], model.evals_result()[name]) == (member.best_score_["valid_0"], metrics)
+        assert (model.best_score_[name], model.evals_result()[name]) == (
+            member.best_score_["valid_0"],
+            metrics,
+        )
         assert list(metrics) == ["map", "ndcg@3"]
         assert member.best_iteration_ == np.argmax(metrics["ndcg@3"]) + 1
     assert len({member.best_iteration_ for member in model.estimators_}) > 1
@@ -212,7 +236,9 @@ def test_a_failed_fit_changes_nothing(ranker_class, data):
     before = pickle.dumps(vars(model))
     # An error in the training of a member.
     with pytest.raises(ValueError, match="unheard"):
-        model.set_params(ranker__early_stopping_rounds=2).fit(X[:, :3], y, qid, eval_metric="unheard")
+        model.set_params(ranker__early_stopping_rounds=2).fit(
+            X[:, :3], y, qid, eval_metric="unheard"
+        )
     assert pickle.dumps(vars(model.set_params(ranker__early_stopping_rounds=None))) == before
     for name in ("booster_", "best_iteration_", "oob_score_"):
         assert not hasattr(clone(model), name)
@@ -224,11 +250,17 @@ def test_a_failed_fit_changes_nothing(ranker_class, data):
     ("parameters", "message"),
     [
         ({"n_estimators": 0}, "n_estimators must be an integer of at least 1; got 0"),
-        ({"max_samples": 31}, "max_samples must be a finite number above 0 and of at most 1; got 31"),
+        (
+            {"max_samples": 31},
+            "max_samples must be a finite number above 0 and of at most 1; got 31",
+        ),
         ({"random_state": -1}, "random_state must be None, an integer"),
         ({"ranker__seed": 5}, "two names of one parameter"),
         ({"ranker__unknown": 1}, "neither the ranker nor"),
-        ({"max_samples": 1.0, "ranker__early_stopping_rounds": 2}, "member 0 was trained on all 30 queries"),
+        (
+            {"max_samples": 1.0, "ranker__early_stopping_rounds": 2},
+            "member 0 was trained on all 30 queries",
+        ),
         ({"ranker": br.LightGBMRanker}, "must be an instance of LightGBMRanker .* got <class"),
         ({"ranker": Ridge()}, "must be an instance of LightGBMRanker or XGBoostRanker; got Ridge"),
     ],
@@ -252,5 +284,9 @@ def test_parameters_of_the_ranker_are_searched(ranker_class, data):
     search = br.grid_search(model, grid, X, y, qid, cv=2)
     assert len(search.cv_results_["mean_test_score"]) == 2
     with sklearn.config_context(enable_metadata_routing=True):
-        routed = GridSearchCV(model, grid, cv=br.QueryKFold(2), scoring=br.make_scorer("ndcg@10")).fit(X, y, qid=qid)
-        np.testing.assert_allclose(routed.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"])
+        routed = GridSearchCV(
+            model, grid, cv=br.QueryKFold(2), scoring=br.make_scorer("ndcg@10")
+        ).fit(X, y, qid=qid)
+        np.testing.assert_allclose(
+            routed.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"]
+        )

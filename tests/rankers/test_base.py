@@ -1,7 +1,8 @@
-"""Rankers as estimators: the checks of scikit-learn, texts, pipelines, and attributes that users of others read.
+"""Rankers as estimators: the checks of scikit-learn, texts, pipelines, and attributes that users of
+others read.
 
-LightGBM and XGBoost run the checks on classifiers and regressors only, because their rankers need groups.
-"""
+LightGBM and XGBoost run the checks on classifiers and regressors only, because their rankers need
+groups."""
 
 import numpy as np
 import pytest
@@ -14,16 +15,22 @@ from sklearn.utils.validation import _num_samples
 import boostrank as br
 
 NO_EQUIVALENCE = (
-    "the check repeats and removes rows of one query: that changes its ideal DCG, the bins of its features and the "
-    "number of documents in a leaf, which weights do not; repeating whole queries is tested in test_fit.py"
+    "the check repeats and removes rows of one query: that changes its ideal DCG, the bins of its "
+    "features and the number of documents in a leaf, which weights do not; repeating whole queries "
+    "is tested in test_fit.py"
 )
 EQUIVALENCE = dict.fromkeys(
-    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"], NO_EQUIVALENCE
+    [
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ],
+    NO_EQUIVALENCE,
 )
 
 
 class OneQuery:
-    """The checks call ``fit(X, y)`` and ``score(X, y)``, which rankers refuse: here all rows are one query then."""
+    """The checks call ``fit(X, y)`` and ``score(X, y)``, which rankers refuse: here all rows are
+    one query then."""
 
     def fit(self, X, y, qid=None, *, sample_weight=None):
         qid = np.zeros(_num_samples(X)) if qid is None else qid
@@ -45,12 +52,15 @@ class BaggedRanker(OneQuery, br.BaggedRanker):
     pass
 
 
-# The data of the checks are so small that no leaf could be split with the defaults of both rankers, 20 documents.
+# The data of the checks are so small that no leaf could be split with the defaults of both rankers,
+# 20 documents.
 ESTIMATORS = [
     LightGBMRanker(n_estimators=3, n_jobs=1, min_child_samples=1),
     XGBoostRanker(n_estimators=3, n_jobs=1, min_child_weight=1.0),
     # Bagging is the same for both rankers.
-    BaggedRanker(br.LightGBMRanker(n_estimators=2, n_jobs=1, min_child_samples=1), 2, random_state=0),
+    BaggedRanker(
+        br.LightGBMRanker(n_estimators=2, n_jobs=1, min_child_samples=1), 2, random_state=0
+    ),
 ]
 
 
@@ -65,7 +75,9 @@ def test_pipelines_pass_the_queries_to_a_ranker(ranker_class, data):
     pipeline = make_pipeline(StandardScaler(), ranker_class(n_estimators=5, n_jobs=1))
     pipeline.fit(X, y, **{f"{ranker_class.__name__.lower()}__qid": qid})
     alone = ranker_class(n_estimators=5, n_jobs=1).fit(StandardScaler().fit_transform(X), y, qid)
-    np.testing.assert_array_equal(pipeline.predict(X), alone.predict(StandardScaler().fit_transform(X)))
+    np.testing.assert_array_equal(
+        pipeline.predict(X), alone.predict(StandardScaler().fit_transform(X))
+    )
 
 
 def test_the_objective_is_that_of_the_training(ranker_class, data):
@@ -93,7 +105,10 @@ def test_tools_take_the_booster_and_its_results(ranker_class, fitted, data):
     import shap  # It takes seconds.
 
     ranker, X = fitted(ranker_class), data[0][:50]
-    explainer, contributions = shap.TreeExplainer(ranker.booster_), ranker.predict(X, pred_contrib=True)
+    explainer, contributions = (
+        shap.TreeExplainer(ranker.booster_),
+        ranker.predict(X, pred_contrib=True),
+    )
     np.testing.assert_allclose(explainer.shap_values(X), contributions[:, :-1], atol=1e-5)
     np.testing.assert_allclose(explainer.expected_value, contributions[0, -1], atol=1e-5)
     name = "valid_0" if ranker_class is br.LightGBMRanker else "validation_0"

@@ -1,4 +1,5 @@
-"""Callbacks of the boosting libraries, printed metrics, the progress bar, and functions as objectives."""
+"""Callbacks of the boosting libraries, printed metrics, the progress bar, and functions as
+objectives."""
 
 import re
 
@@ -25,17 +26,30 @@ def test_callbacks_may_change_the_learning_rate_and_be_parameters(ranker_class, 
             model = one.fit(X, y, qid, init_model=model)
         expected = model.predict(X)
     else:
-        callback, matrix = xgboost.callback.LearningRateScheduler(rates), xgboost.QuantileDMatrix(X, y, qid=qid)
-        native = {**XGBOOST_DEFAULTS, "eta": 0.1, "nthread": 1, "base_score": 0, "disable_default_eval_metric": True}
+        callback, matrix = (
+            xgboost.callback.LearningRateScheduler(rates),
+            xgboost.QuantileDMatrix(X, y, qid=qid),
+        )
+        native = {
+            **XGBOOST_DEFAULTS,
+            "eta": 0.1,
+            "nthread": 1,
+            "base_score": 0,
+            "disable_default_eval_metric": True,
+        }
         objective = br.xgboost_objective("softmax")
-        expected = xgboost.train(native, matrix, 4, obj=objective, callbacks=[callback]).inplace_predict(X)
+        expected = xgboost.train(
+            native, matrix, 4, obj=objective, callbacks=[callback]
+        ).inplace_predict(X)
     ours = small(ranker_class, n_estimators=4, **PLAIN_TREES)
     for parameters, of_fit in (({}, {"callbacks": [callback]}), ({"callbacks": [callback]}, {})):
         scores = clone(ours).set_params(**parameters).fit(X, y, qid, **of_fit).predict(X)
         np.testing.assert_array_equal(scores, expected.astype(np.float64))
 
 
-@pytest.mark.parametrize("metric", ["ndcg@5", lambda y, s: ("mse", float(np.mean((y - s) ** 2)), False)])
+@pytest.mark.parametrize(
+    "metric", ["ndcg@5", lambda y, s: ("mse", float(np.mean((y - s) ** 2)), False)]
+)
 def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     validation = {"eval_set": [VALIDATION], "eval_metric": metric}
     ours, theirs = (
@@ -44,7 +58,11 @@ def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
     )
     ours.fit(*data, **validation)
     is_lightgbm = ranker_class is br.LightGBMRanker
-    callback = lightgbm.early_stopping(3, verbose=False) if is_lightgbm else xgboost.callback.EarlyStopping(rounds=3)
+    callback = (
+        lightgbm.early_stopping(3, verbose=False)
+        if is_lightgbm
+        else xgboost.callback.EarlyStopping(rounds=3)
+    )
     # The callback forgets its earlier training.
     for _ in range(2):
         theirs.fit(*data, **validation, callbacks=[callback])
@@ -53,7 +71,8 @@ def test_early_stopping_of_the_libraries_is_ours(ranker_class, data, metric):
 
 
 class Record(xgboost.callback.TrainingCallback):
-    """Keeps set, metric and value of every round of XGBoost; its method `of_lightgbm` is a callback of LightGBM."""
+    """Keeps set, metric and value of every round of XGBoost; its method `of_lightgbm` is a callback
+    of LightGBM."""
 
     def __init__(self):
         self.rounds = []
@@ -78,16 +97,26 @@ class Record(xgboost.callback.TrainingCallback):
         ("rank:ndcg", {"eval_metric": ["pre@3", "ndcg@5-", "map"]}),
     ],
 )
-def test_callbacks_see_and_do_what_they_do_with_the_rankers_of_the_libraries(data, objective, parameters):
+def test_callbacks_see_and_do_what_they_do_with_the_rankers_of_the_libraries(
+    data, objective, parameters
+):
     (X, y, qid), is_lightgbm = data, ":" not in objective
-    settings = {"objective": objective, "n_estimators": 60, "learning_rate": 0.3, "n_jobs": 1, **parameters}
+    settings = {
+        "objective": objective,
+        "n_estimators": 60,
+        "learning_rate": 0.3,
+        "n_jobs": 1,
+        **parameters,
+    }
     sets = {"eval_set": [(X, y > 1), (VALIDATION[0], VALIDATION[1] > 1)]}
     sets["eval_group"] = [np.bincount(qid), np.bincount(VALIDATION[2])]
     records = []
     for ours in (False, True):
         records.append(Record())
         if is_lightgbm:
-            ranker = (br.LightGBMRanker if ours else lightgbm.LGBMRanker)(**settings, random_state=0)
+            ranker = (br.LightGBMRanker if ours else lightgbm.LGBMRanker)(
+                **settings, random_state=0
+            )
             callbacks = [records[-1].of_lightgbm, lightgbm.early_stopping(5, verbose=False)]
             ranker.fit(X, y > 1, group=np.bincount(qid), **sets, callbacks=callbacks)
         else:
@@ -107,7 +136,9 @@ def test_callbacks_see_and_do_what_they_do_with_the_rankers_of_the_libraries(dat
 
 def test_a_stopping_callback_is_an_error_where_rounds_change_the_whole_model(data):
     stopping = {"eval_set": [VALIDATION], "callbacks": [xgboost.callback.EarlyStopping(rounds=3)]}
-    with pytest.raises(ValueError, match=r"booster='dart'.*set early_stopping_rounds of the ranker"):
+    with pytest.raises(
+        ValueError, match=r"booster='dart'.*set early_stopping_rounds of the ranker"
+    ):
         small(br.XGBoostRanker, booster="dart").fit(*data, **stopping)
 
 
@@ -122,7 +153,11 @@ def test_an_error_in_a_callback_leaves_the_ranker_as_it_was(ranker_class, data, 
     ranker = small(ranker_class).fit(*data)
     before, state = ranker.predict(data[0]), dict(vars(ranker))
     with pytest.raises(type(error), match="pruned"):
-        ranker.fit(data[0][:, :4], *data[1:], callbacks=[fail if ranker_class is br.LightGBMRanker else Fail()])
+        ranker.fit(
+            data[0][:, :4],
+            *data[1:],
+            callbacks=[fail if ranker_class is br.LightGBMRanker else Fail()],
+        )
     assert vars(ranker) == state
     np.testing.assert_array_equal(ranker.predict(data[0]), before)
 
@@ -139,7 +174,9 @@ def test_an_error_in_a_callback_leaves_the_ranker_as_it_was(ranker_class, data, 
     ],
 )
 def test_verbose_prints_the_metrics_of_some_rounds(ranker_class, verbose, rounds, data, capsys):
-    small(ranker_class).fit(*data, eval_set={"test": VALIDATION}, eval_metric="ndcg@5", verbose=verbose)
+    small(ranker_class).fit(
+        *data, eval_set={"test": VALIDATION}, eval_metric="ndcg@5", verbose=verbose
+    )
     # LightGBM prints "[3]\ttest's ndcg@5: 0.8176", and XGBoost "[2]\ttest-ndcg@5:0.8176".
     printed = re.findall(r"\[(\d+)\]\ttest(?:'s |-)ndcg@5: ?(0\.\d+)", capsys.readouterr().out)
     assert [int(number) for number, _ in printed] == rounds
@@ -154,7 +191,9 @@ def shown(capsys, monkeypatch):
 
 
 def test_the_bar_shows_rounds_and_metric(ranker_class, data, shown):
-    ranker = small(ranker_class).fit(*data, eval_set=[VALIDATION], eval_metric=["map", "ndcg@5"], verbose="bar")
+    ranker = small(ranker_class).fit(
+        *data, eval_set=[VALIDATION], eval_metric=["map", "ndcg@5"], verbose="bar"
+    )
     out = shown()
     assert "6/6" in out
     assert f"map {ranker.evals_result_['valid_0']['map'][-1]:.4f}" in out
@@ -171,7 +210,12 @@ def test_a_function_is_an_objective(ranker_class, data):
 
     ranker = small(ranker_class, half_squares, min_child_weight=0.0, reg_lambda=0.0).fit(X, y, qid)
     if ranker_class is br.LightGBMRanker:
-        fixed = {"deterministic": True, "force_col_wise": True, "verbosity": -1, "min_child_weight": 1e-10}
+        fixed = {
+            "deterministic": True,
+            "force_col_wise": True,
+            "verbosity": -1,
+            "min_child_weight": 1e-10,
+        }
         peer = lightgbm.LGBMRegressor(n_estimators=6, objective=half_squares, n_jobs=1, **fixed)
     else:
         fixed = {"learning_rate": 0.1, "min_child_weight": 0, "reg_lambda": 0, "base_score": 0.0}
@@ -195,7 +239,9 @@ def test_functions_get_grouped_arrays_which_they_may_change(ranker_class, data):
         return "nothing", 0.0, True
 
     sets = {"eval_set": [VALIDATION], "eval_metric": [metric, "ndcg"]}
-    ranker = small(ranker_class, objective).fit(X[rows], labels, qid[rows], sample_weight=weights[rows], **sets)
+    ranker = small(ranker_class, objective).fit(
+        X[rows], labels, qid[rows], sample_weight=weights[rows], **sets
+    )
     names, first = np.unique(qid[rows], return_index=True)
     by_query = rows[np.argsort(first[qid[rows]], kind="stable")]
     expected = y[by_query], weights[by_query], np.bincount(qid)[names[np.argsort(first)]]
@@ -203,13 +249,19 @@ def test_functions_get_grouped_arrays_which_they_may_change(ranker_class, data):
         for array, values in zip(arrays, expected, strict=True):
             np.testing.assert_allclose(array, values)
     np.testing.assert_array_equal(labels, y[rows])
-    assert ranker.best_score_["valid_0"]["ndcg"] == pytest.approx(ranker.score(*VALIDATION), abs=1e-6)
+    assert ranker.best_score_["valid_0"]["ndcg"] == pytest.approx(
+        ranker.score(*VALIDATION), abs=1e-6
+    )
 
 
 @for_each(
     ("function", "error", "message"),
     [
-        (lambda y: y, ValueError, r"must be a function \(y, scores\),.* -> \(gradient, hessian\), without other"),
+        (
+            lambda y: y,
+            ValueError,
+            r"must be a function \(y, scores\),.* -> \(gradient, hessian\), without other",
+        ),
         (lambda y, s, *, k: y, ValueError, "without other arguments"),
         (max, ValueError, "objective=max must be a function"),
         (lambda y, s: y, ValueError, "must return gradient and Hessian"),

@@ -1,4 +1,5 @@
-"""Columns of categories that are not those of the training, and models that know their categories."""
+"""Columns of categories that are not those of the training, and models that know their
+categories."""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,9 @@ def results(ranker, X, queries):
     yield lambda: ranker.predict(X, pred_leaf=True)
     yield lambda: ranker.predict(X, pred_contrib=True)
     yield lambda: next(ranker.staged_predict(X))
-    yield lambda: list(small(type(ranker)).fit(*queries, eval_set=[(X, y, qid)]).best_score_["valid_0"].values())
+    yield lambda: list(
+        small(type(ranker)).fit(*queries, eval_set=[(X, y, qid)]).best_score_["valid_0"].values()
+    )
 
 
 @pytest.mark.parametrize(("new", "from_file"), [("c", True), ("zz", False)])
@@ -46,12 +49,20 @@ def test_new_categories_are_missing_values(ranker_class, queries, fitted, tmp_pa
         ranker = ranker_class().load_model(tmp_path / "model.json")
     renamed = X.assign(colour=X["colour"].cat.rename_categories({"red": new}))
     missing = X.assign(colour=X["colour"].where(X["colour"] != "red"))
-    for found, expected in zip(results(ranker, renamed, queries), results(ranker, missing, queries), strict=True):
+    for found, expected in zip(
+        results(ranker, renamed, queries), results(ranker, missing, queries), strict=True
+    ):
         np.testing.assert_array_equal(found(), expected())
-    alone = renamed[renamed["colour"] == new].assign(colour=pd.Categorical([new] * (X["colour"] == "red").sum()))
-    np.testing.assert_array_equal(ranker.predict(alone), ranker.predict(missing)[X["colour"] == "red"])
+    alone = renamed[renamed["colour"] == new].assign(
+        colour=pd.Categorical([new] * (X["colour"] == "red").sum())
+    )
+    np.testing.assert_array_equal(
+        ranker.predict(alone), ranker.predict(missing)[X["colour"] == "red"]
+    )
     row = missing[X["colour"] == "red"].iloc[:1]
-    np.testing.assert_array_equal(ranker.predict(row.assign(colour=pd.Categorical([None]))), ranker.predict(row))
+    np.testing.assert_array_equal(
+        ranker.predict(row.assign(colour=pd.Categorical([None]))), ranker.predict(row)
+    )
 
 
 def test_integers_as_categories(ranker_class, queries, fitted):
@@ -73,10 +84,14 @@ def test_a_column_keeps_its_kind(ranker_class, queries, fitted):
     X, y, qid = queries
     codes = X.assign(colour=X["colour"].cat.codes)
     for call in results(fitted[ranker_class], codes, queries):
-        with pytest.raises(ValueError, match="the column 'colour' of X has the type int8, but had categories"):
+        with pytest.raises(
+            ValueError, match="the column 'colour' of X has the type int8, but had categories"
+        ):
             call()
     ranker = small(ranker_class).fit(codes, y, qid)
-    with pytest.raises(ValueError, match="the column 'colour' of X has categories, but had numbers"):
+    with pytest.raises(
+        ValueError, match="the column 'colour' of X has categories, but had numbers"
+    ):
         ranker.predict(X)
 
 
@@ -98,7 +113,11 @@ def numbers_and_codes():
     """A number and a code of each row, which decides on relevance, relevance, and query ids."""
     random = np.random.default_rng(0)
     codes = random.integers(0, 4, size=160)
-    return np.c_[random.normal(size=160), codes], np.array([0, 3, 1, 2])[codes], np.repeat(np.arange(20), 8)
+    return (
+        np.c_[random.normal(size=160), codes],
+        np.array([0, 3, 1, 2])[codes],
+        np.repeat(np.arange(20), 8),
+    )
 
 
 def test_models_in_which_xgboost_stored_names_incompletely_are_refused(tmp_path):
@@ -106,14 +125,19 @@ def test_models_in_which_xgboost_stored_names_incompletely_are_refused(tmp_path)
     frame = pd.DataFrame({"kind": pd.Categorical.from_codes(codes, ["é", "è"])})
     booster = xgb.train({}, xgb.DMatrix(frame, codes, enable_categorical=True), 2)
     booster.save_model(tmp_path / "model.json")
-    with pytest.raises(ValueError, match="names of categories with other characters than ASCII, which XGBoost stores"):
+    with pytest.raises(
+        ValueError,
+        match="names of categories with other characters than ASCII, which XGBoost stores",
+    ):
         br.XGBoostRanker().load_model(tmp_path / "model.json")
 
 
 def test_codes_that_occur_only_in_validation_data_are_no_other_category():
     X, y, qid = numbers_and_codes()
     test = (np.where(X == 1, 7, X), y, qid)
-    ranker = br.XGBoostRanker("softmax", n_estimators=4, n_jobs=1, min_child_weight=1, feature_types={1: "c"})
+    ranker = br.XGBoostRanker(
+        "softmax", n_estimators=4, n_jobs=1, min_child_weight=1, feature_types={1: "c"}
+    )
     ranker.fit(X, y, qid, eval_set={"test": test})
     expected = br.ndcg_score(y, ranker.predict(test[0]), qid)
     assert ranker.evals_result_["test"]["ndcg"][-1] == pytest.approx(expected, abs=1e-6)

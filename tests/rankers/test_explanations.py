@@ -1,4 +1,5 @@
-"""Contributions of features to differences of scores: they add up, and belong to the right documents and features."""
+"""Contributions of features to differences of scores: they add up, and belong to the right
+documents and features."""
 
 import numpy as np
 import pandas as pd
@@ -53,7 +54,9 @@ def test_differences_add_up_to_that_of_the_scores(name, data):
             assert len(summary) <= n_features + 1
         np.testing.assert_array_equal(found.ranking["row"], ranking)
     single = explain(model, X, [("q", i) for i in qid], query=("q", 3), ranks=last)
-    np.testing.assert_allclose(single.expected_score + single.difference, scores[ranking[-1]], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        single.expected_score + single.difference, scores[ranking[-1]], rtol=1e-5, atol=1e-6
+    )
     assert single.table["contribution_b"].eq(0).all()
 
 
@@ -71,7 +74,8 @@ def test_the_table_has_values_and_contributions_of_each_feature(ranker, data):
     assert np.all(np.diff(found.table["difference"].abs()) <= 0)
     assert found.expected_score == contributions[a, -1]
     as_sparse, as_array = (
-        explain(ranker, form(np.nan_to_num(X)), qid, query=3).table for form in (sparse.csr_matrix, np.asarray)
+        explain(ranker, form(np.nan_to_num(X)), qid, query=3).table
+        for form in (sparse.csr_matrix, np.asarray)
     )
     pd.testing.assert_frame_equal(as_sparse, as_array)
 
@@ -86,8 +90,12 @@ def test_names_categories_and_text_ids_of_data_frames(data):
     row = found.table.set_index("feature").loc["shop"]
     assert [row["value_a"], row["value_b"]] == [frame["shop"].iloc[i] for i in found.rows]
     scores = ranker.predict(frame)
-    np.testing.assert_allclose(found.difference, scores[found.rows[0]] - scores[found.rows[1]], atol=1e-5)
-    with pytest.raises(ValueError, match=r"no query 'q 55' among the 12 queries \(did you mean 'q 5'\?\)"):
+    np.testing.assert_allclose(
+        found.difference, scores[found.rows[0]] - scores[found.rows[1]], atol=1e-5
+    )
+    with pytest.raises(
+        ValueError, match=r"no query 'q 55' among the 12 queries \(did you mean 'q 5'\?\)"
+    ):
         explain(ranker, frame, ids, query="q 55")
 
 
@@ -102,15 +110,21 @@ def test_a_query_of_one_document_is_explained_from_the_expected_score(ranker, da
 
 def test_the_printed_table():
     table = pd.DataFrame(
-        [["price", 9.5, None, 0.25, -0.5, 0.75], ["shop", "a", "b", 0.0, 0.5, -0.5], [3, 1.0, 1.0, 0.1, 0.1, 0.0]],
+        [
+            ["price", 9.5, None, 0.25, -0.5, 0.75],
+            ["shop", "a", "b", 0.0, 0.5, -0.5],
+            [3, 1.0, 1.0, 0.1, 0.1, 0.0],
+        ],
         columns=["feature", "value_a", "value_b", "contribution_a", "contribution_b", "difference"],
     )
     table["value_b"] = [np.nan, "b", 1.0]
-    ranking = pd.DataFrame({"rank": range(1, 5), "row": [7, 0, 1, 2], "score": [1.35, 1.3, 1.2, 1.1]})
+    ranking = pd.DataFrame(
+        {"rank": range(1, 5), "row": [7, 0, 1, 2], "score": [1.35, 1.3, 1.2, 1.1]}
+    )
     found = Explanation("red shoe", (1, 4), (7, 2), table, 1.0, ranking)
     assert repr(found).splitlines() == [
-        "Query red shoe: A, the document at rank 1, has the score 1.350; B, at rank 4, has 1.100. The difference is "
-        "+0.250.",
+        "Query red shoe: A, the document at rank 1, has the score 1.350; B, at rank 4, has 1.100. "
+        "The difference is +0.250.",
         "feature          value A  value B  adds to A  adds to B  difference",
         "───────────────────────────────────────────────────────────────────",
         "price                9.5  missing      0.250     -0.500      +0.750",
@@ -137,8 +151,14 @@ def test_bad_input(ranker, data):
 
 
 def test_equal_scores_are_said_to_be_ranked_by_row():
-    X, y, qid = np.tile([[0.0], [1.0], [1.0], [0.0]], (10, 1)), np.tile([0, 1, 1, 0], 10), np.repeat(range(10), 4)
-    ranker = br.LightGBMRanker(n_estimators=3, min_child_samples=2, min_child_weight=1.0, n_jobs=1).fit(X, y, qid)
+    X, y, qid = (
+        np.tile([[0.0], [1.0], [1.0], [0.0]], (10, 1)),
+        np.tile([0, 1, 1, 0], 10),
+        np.repeat(range(10), 4),
+    )
+    ranker = br.LightGBMRanker(
+        n_estimators=3, min_child_samples=2, min_child_weight=1.0, n_jobs=1
+    ).fit(X, y, qid)
     note = "Documents of equal score are ranked in the sequence of their rows."
     assert explain(ranker, X, qid, query=2).head.endswith(f"The difference is +0.00000. {note}")
     assert note not in explain(ranker, X, qid, query=2, ranks=(2, 3)).head

@@ -37,12 +37,27 @@ def with_value(value):
 @for_each(
     ("wrong", "message"),
     [
-        (FRAME.assign(c=FRAME["c"] + 0j), r"numbers, bool or categories; got 'c' of the type complex128\. Leave out"),
-        (FRAME.assign(c=pd.Timestamp(2020, 1, 1)), r"=\['c'\]\)\), or make numbers of dates, such as days since"),
+        (
+            FRAME.assign(c=FRAME["c"] + 0j),
+            r"numbers, bool or categories; got 'c' of the type complex128\. Leave out",
+        ),
+        (
+            FRAME.assign(c=pd.Timestamp(2020, 1, 1)),
+            r"=\['c'\]\)\), or make numbers of dates, such as days since",
+        ),
         (FRAME.assign(c=pd.Timedelta(1, "D")), r"=\['c'\]\)\), or make numbers of dates"),
-        (FRAME.assign(c="x"), r"got 'c' of .*\. Leave.*, or make it categories \(X\['c'\].astype\('category'\)\)$"),
-        (FRAME.assign(c=FRAME.index.map(str)), r"\. 'c' looks like an id\. .* \(X.drop\(columns=\['c'\]\)\)$"),
-        (FRAME.assign(a="x", c=FRAME.index.map(str)), r"got 'a' .*, 'c' .*=\['a', 'c'\]\)\), or make .* \(X\['a'\]\."),
+        (
+            FRAME.assign(c="x"),
+            r"got 'c' of .*\. Leave.*, or make it categories \(X\['c'\].astype\('category'\)\)$",
+        ),
+        (
+            FRAME.assign(c=FRAME.index.map(str)),
+            r"\. 'c' looks like an id\. .* \(X.drop\(columns=\['c'\]\)\)$",
+        ),
+        (
+            FRAME.assign(a="x", c=FRAME.index.map(str)),
+            r"got 'a' .*, 'c' .*=\['a', 'c'\]\)\), or make .* \(X\['a'\]\.",
+        ),
         (FRAME[[]], "X must be a DataFrame with columns that are features"),
         (FRAME["a"], "got a Series.*to_frame"),
     ],
@@ -55,9 +70,13 @@ def test_features_of_frames_that_are_refused(ranker_class, wrong, message):
 def test_further_columns_are_named_with_the_way_to_take_the_others(ranker_class):
     ranker = small(ranker_class).fit(FRAME, Y, QID)
     for wrong in (FRAME.assign(title="x", z=1), FRAME[[*"bacdef"]]):
-        with pytest.raises(ValueError, match=r"(- title\n- z|same order.*)\n.*: X\[ranker.feature_names_in_\]$"):
+        with pytest.raises(
+            ValueError, match=r"(- title\n- z|same order.*)\n.*: X\[ranker.feature_names_in_\]$"
+        ):
             ranker.predict(wrong)
-        np.testing.assert_array_equal(ranker.predict(wrong[ranker.feature_names_in_]), ranker.predict(FRAME))
+        np.testing.assert_array_equal(
+            ranker.predict(wrong[ranker.feature_names_in_]), ranker.predict(FRAME)
+        )
         with pytest.raises(ValueError, match=r": X\[X_train.columns\]$"):
             small(ranker_class).fit(FRAME, Y, QID, eval_set=[(wrong, Y, QID)])
     with pytest.raises(ValueError, match=r"missing:\n- f\n$"):
@@ -70,7 +89,10 @@ def test_further_columns_are_named_with_the_way_to_take_the_others(ranker_class)
         (with_value(np.inf), "infinity"),
         (sp.csr_array(with_value(-np.inf)), "infinity"),
         (FRAME.where(FRAME < 1, np.inf), "the column 'a' of X contains infinity"),
-        (FRAME.assign(b=FRAME["b"].where(FRAME["b"] < 1, -np.inf).astype("Float32")), "the column 'b' .* infinity"),
+        (
+            FRAME.assign(b=FRAME["b"].where(FRAME["b"] < 1, -np.inf).astype("Float32")),
+            "the column 'b' .* infinity",
+        ),
     ],
 )
 def test_infinity_is_refused_by_xgboost(wrong, message):
@@ -90,10 +112,14 @@ def test_infinity_is_larger_than_all_numbers_for_lightgbm(convert):
 def test_types_of_columns_that_are_numbers(ranker_class):
     holes, rounded = FRAME.where(FRAME < 1), FRAME.round().assign(b=FRAME["b"] > 0)
     missing = ("Float64", "float64[pyarrow]", pd.SparseDtype(float, np.nan))
-    cases = [(FRAME, FRAME.astype(kind)) for kind in (*missing, np.float64, pd.SparseDtype(float, 0.0))]
+    cases = [
+        (FRAME, FRAME.astype(kind)) for kind in (*missing, np.float64, pd.SparseDtype(float, 0.0))
+    ]
     cases += [(holes, holes.astype(kind)) for kind in missing] + [(rounded.astype(float), rounded)]
     cases += [(holes, pl.from_pandas(holes, nan_to_null=True))]
-    flags, counts, texts = ([None if v < -1 else f(v) for v in X[:, 0]] for f in (bool, round, "{:.0f}".format))
+    flags, counts, texts = (
+        [None if v < -1 else f(v) for v in X[:, 0]] for f in (bool, round, "{:.0f}".format)
+    )
     columns = {"flag": flags, "count": counts, "empty": [None] * len(X)}
     nulls = pd.DataFrame(columns).astype(float).assign(kind=pd.Categorical(texts))
     arrow = pa.table({**columns, "kind": pa.array(texts).dictionary_encode()})
@@ -102,13 +128,17 @@ def test_types_of_columns_that_are_numbers(ranker_class):
     cases.append((nulls, pl.DataFrame({**columns, "kind": texts}, schema_overrides=types)))
     for features, other in cases:
         expected = small(ranker_class).fit(features, Y, QID).predict(features)
-        np.testing.assert_array_equal(small(ranker_class).fit(other, Y, QID).predict(other), expected)
+        np.testing.assert_array_equal(
+            small(ranker_class).fit(other, Y, QID).predict(other), expected
+        )
 
 
 def test_columns_are_predicted_as_by_xgboost_itself():
     # 2**60 + 2**36 + 1 is rounded up as float32, but down if it is rounded to float64 before.
     large = np.where(X[:, 0] > 0, 2**60 + 2**36 + 1, 2**60)
-    frame = FRAME.assign(a=large, b=FRAME["b"].round().astype("Int64").where(FRAME["c"] > 0), d=FRAME["d"] > 0)
+    frame = FRAME.assign(
+        a=large, b=FRAME["b"].round().astype("Int64").where(FRAME["c"] > 0), d=FRAME["d"] > 0
+    )
     frame = frame.assign(e=FRAME["e"].astype("Float32"), f=FRAME["f"].astype(np.float16), kind=KIND)
     frame.loc[::3, "kind"] = np.nan
     booster = small(br.XGBoostRanker, max_depth=8).fit(frame, Y, QID).booster_
@@ -123,7 +153,12 @@ def test_qid_of_a_frame_is_no_feature(ranker_class):
     columns, expected = FRAME.assign(qid=QID), small(ranker_class).fit(X, Y, QID)
     labels = pd.Series(Y, index=np.random.default_rng(0).permutation(len(Y)))
     index = FRAME.set_index(pd.Index(QID, name="qid"))
-    for other in (columns, index, pl.DataFrame(columns.to_dict("list")), pl.from_pandas(columns).to_arrow()):
+    for other in (
+        columns,
+        index,
+        pl.DataFrame(columns.to_dict("list")),
+        pl.from_pandas(columns).to_arrow(),
+    ):
         ranker = small(ranker_class).fit(other, labels)
         assert list(ranker.feature_names_in_) == list(FRAME.columns)
         for features in (other, FRAME):
@@ -132,7 +167,9 @@ def test_qid_of_a_frame_is_no_feature(ranker_class):
 
 
 @pytest.mark.parametrize("objective", ["softmax", "native"])
-def test_elements_that_a_sparse_matrix_does_not_store_are_zero(ranker_class, lambdamart, objective, monkeypatch):
+def test_elements_that_a_sparse_matrix_does_not_store_are_zero(
+    ranker_class, lambdamart, objective, monkeypatch
+):
     sparse = np.where(X > 1.5, np.nan, np.where(np.abs(X) < 0.5, 0, X))
     rows, options = np.random.default_rng(0).permutation(len(Y)), {}
     if objective == "native":
@@ -149,7 +186,9 @@ def test_elements_that_a_sparse_matrix_does_not_store_are_zero(ranker_class, lam
 
 def test_a_query_is_predicted_without_the_slow_checks_of_scikit_learn(ranker_class, monkeypatch):
     expected = scores_of(ranker_class, "abcdef")[:12]
-    rankers = [(small(ranker_class).fit(features, Y, QID), features[:12]) for features in (X, FRAME)]
+    rankers = [
+        (small(ranker_class).fit(features, Y, QID), features[:12]) for features in (X, FRAME)
+    ]
     monkeypatch.setattr("boostrank.training.features.validate_data", None)
     for ranker, query in rankers:
         np.testing.assert_array_equal(ranker.predict(query), expected)
@@ -162,7 +201,10 @@ def test_columns_whose_names_are_no_strings_keep_their_sequence(ranker_class, na
     ranker.save_model(tmp_path / "model.json")
     for fitted in (ranker, ranker_class().load_model(tmp_path / "model.json")):
         np.testing.assert_array_equal(fitted.predict(frame), scores_of(ranker_class, "abcdef"))
-        for wrong in (frame[frame.columns[::-1]], FRAME[["a", "b", "c"]].set_axis([0, 1, 2], axis=1)):
+        for wrong in (
+            frame[frame.columns[::-1]],
+            FRAME[["a", "b", "c"]].set_axis([0, 1, 2], axis=1),
+        ):
             with pytest.raises(ValueError, match=r"feature|columns of X"):
                 fitted.predict(wrong)
             with pytest.raises(ValueError, match=r"feature|columns of X"):
@@ -194,7 +236,11 @@ def test_names_with_special_characters_are_in_the_model_file(ranker_class, tmp_p
 
 
 def test_a_column_may_have_the_name_of_an_attribute(ranker_class):
-    frame = FRAME[["a", "b", "c"]].rename(columns={"a": "column_names", "b": "columns", "c": "index"}).assign(qid=QID)
+    frame = (
+        FRAME[["a", "b", "c"]]
+        .rename(columns={"a": "column_names", "b": "columns", "c": "index"})
+        .assign(qid=QID)
+    )
     for table in (frame, pl.from_pandas(frame), pl.from_pandas(frame).to_arrow()):
         ranker = small(ranker_class).fit(table, Y)
         np.testing.assert_array_equal(ranker.predict(table), scores_of(ranker_class, "abc"))
@@ -205,14 +251,21 @@ def test_a_column_may_have_the_name_of_an_attribute(ranker_class):
     ("ranker_class", "objective", "label", "message"),
     [
         (br.LightGBMRanker, "lambdarank", 0.5, "integer labels up to 10000; got the label 0.5"),
-        (br.LightGBMRanker, "lambdarank", 20_000, "integer labels up to 10000; got the label 20000"),
+        (
+            br.LightGBMRanker,
+            "lambdarank",
+            20_000,
+            "integer labels up to 10000; got the label 20000",
+        ),
         (br.LightGBMRanker, "rank_xendcg", 32, "integer labels up to 31; got the label 32"),
         (br.XGBoostRanker, "rank:ndcg", 40, "integer labels up to 31; got the label 40"),
         (br.XGBoostRanker, "rank:ndcg", 0.5, "integer labels up to 31; got the label 0.5"),
         (br.XGBoostRanker, "rank:map", 2, "only labels 0 and 1; got 2. Use fit"),
     ],
 )
-def test_labels_that_objectives_of_the_library_do_not_take_are_refused(ranker_class, objective, label, message):
+def test_labels_that_objectives_of_the_library_do_not_take_are_refused(
+    ranker_class, objective, label, message
+):
     labels = np.minimum(Y, 1)
     small(ranker_class, objective).fit(X, labels, QID)
     with pytest.raises(ValueError, match=f"{objective}.* takes {message}"):

@@ -1,4 +1,5 @@
-"""Parameters that concern single features, by name and by index: their effect on the model, and their errors."""
+"""Parameters that concern single features, by name and by index: their effect on the model, and
+their errors."""
 
 import pickle
 
@@ -59,7 +60,9 @@ def test_scores_follow_monotone_constraints(ranker_class, parameters):
     free = train(ranker_class, **parameters)
     assert (changes_along(free, 0) < 0).any()
     assert (changes_along(free, 1) > 0).any()
-    constrained = train(ranker_class, **parameters, monotone_constraints={"price [EUR]": 1, "clicks": -1})
+    constrained = train(
+        ranker_class, **parameters, monotone_constraints={"price [EUR]": 1, "clicks": -1}
+    )
     assert (changes_along(constrained, 0) >= 0).all()
     assert (changes_along(constrained, 1) <= 0).all()
     assert {0, 1} <= used(constrained)
@@ -70,7 +73,9 @@ def test_all_forms_of_values_per_feature_mean_the_same(ranker_class):
     directions = [1, -1] + [0] * (N_FEATURES - 2)
     for value in (directions, np.array(directions, dtype=float), {0: 1, np.int64(1): -1}):
         for features in (FRAME, X):
-            np.testing.assert_array_equal(scores(ranker_class, features, monotone_constraints=value), expected)
+            np.testing.assert_array_equal(
+                scores(ranker_class, features, monotone_constraints=value), expected
+            )
 
 
 def test_groups_of_features_by_name_and_index(ranker_class):
@@ -97,28 +102,43 @@ def test_contribution_and_penalties_of_features_of_lightgbm():
 
 def test_bins_by_feature():
     bins = {"price [EUR]": 2, "clicks": 4}
-    trees = train(br.LightGBMRanker, max_bin_by_feature=bins).booster_.trees_to_dataframe().dropna(subset="threshold")
+    trees = (
+        train(br.LightGBMRanker, max_bin_by_feature=bins)
+        .booster_.trees_to_dataframe()
+        .dropna(subset="threshold")
+    )
     thresholds = trees.groupby("split_feature")["threshold"].nunique()
     # LightGBM counts a bin for missing values.
     assert thresholds["price%20%5BEUR%5D"] == 1
     assert thresholds["clicks"] <= 3 < 4 < thresholds["x3"]
     given = (bins, [2, 4] + [7] * (N_FEATURES - 2))
-    np.testing.assert_array_equal(*(scores(br.LightGBMRanker, max_bin_by_feature=one, max_bin=7) for one in given))
+    np.testing.assert_array_equal(
+        *(scores(br.LightGBMRanker, max_bin_by_feature=one, max_bin=7) for one in given)
+    )
 
 
 @for_each("objective", ["softmax", "lambdarank"])
 @for_each("query_features", [None, "rank"])
 def test_bins_of_a_file(objective, query_features, tmp_path):
     (tmp_path / "bins.json").write_text('[{"feature": 0, "bin_upper_bound": [0.123]}]')
-    settings = {"forcedbins_filename": str(tmp_path / "bins.json"), "max_bin": 4, "query_features": query_features}
-    ranker = br.LightGBMRanker(objective, **SMALL, **settings).fit(X, Y, QID, eval_set=[(X, Y, QID), (X + 0, Y, QID)])
+    settings = {
+        "forcedbins_filename": str(tmp_path / "bins.json"),
+        "max_bin": 4,
+        "query_features": query_features,
+    }
+    ranker = br.LightGBMRanker(objective, **SMALL, **settings).fit(
+        X, Y, QID, eval_set=[(X, Y, QID), (X + 0, Y, QID)]
+    )
     trees = ranker.booster_.trees_to_dataframe()
     # Not in the bins of features of lists, which LightGBM gets after those of X.
-    assert set(trees["split_feature"][trees["threshold"] == 0.123]) == {"x0" if query_features else "Column_0"}
+    assert set(trees["split_feature"][trees["threshold"] == 0.123]) == {
+        "x0" if query_features else "Column_0"
+    }
 
 
 def with_codes(categorical=False):
-    """The features with a column of codes of categories, and with the column of query ids in front of it."""
+    """The features with a column of codes of categories, and with the column of query ids in front
+    of it."""
     return FRAME.assign(colour=pd.Categorical(CODES, categories=range(5)) if categorical else CODES)
 
 
@@ -142,12 +162,18 @@ def test_categories_of_lightgbm_by_name_and_index(value):
 TYPES = ["q"] * N_FEATURES + ["c"]
 
 
-@pytest.mark.parametrize(("parameters", "value"), [({"tree_method": "approx"}, TYPES), ({}, {"colour": "c"})], ids=str)
+@pytest.mark.parametrize(
+    ("parameters", "value"), [({"tree_method": "approx"}, TYPES), ({}, {"colour": "c"})], ids=str
+)
 def test_types_of_xgboost_by_name_and_index(parameters, value):
     categorical = with_codes(categorical=True)
     expected = scores(br.XGBoostRanker, categorical, **parameters)
     assert not np.array_equal(expected, scores(br.XGBoostRanker, with_codes(), **parameters))
-    for features in (categorical, with_codes(), *([] if "colour" in value else [ARRAY, csr_array(ARRAY)])):
+    for features in (
+        categorical,
+        with_codes(),
+        *([] if "colour" in value else [ARRAY, csr_array(ARRAY)]),
+    ):
         found = scores(br.XGBoostRanker, features, **parameters, feature_types=value)
         np.testing.assert_array_equal(found, expected)
 
@@ -159,28 +185,46 @@ def test_xgboost_does_not_sample_features_of_weight_0(tree_method):
     assert used(train(br.XGBoostRanker, **sampling)) == set(range(N_FEATURES))
     by_name = dict.fromkeys(NAMES[1::2], 0)
     for features, weights in ((FRAME, by_name), (csr_array(X), [1, 0] * 5)):
-        assert used(train(br.XGBoostRanker, features, **sampling, feature_weights=weights)) == {0, 2, 4, 6, 8}
+        assert used(train(br.XGBoostRanker, features, **sampling, feature_weights=weights)) == {
+            0,
+            2,
+            4,
+            6,
+            8,
+        }
 
 
 @for_each(
     ("ranker_class", "native"),
-    [(br.LightGBMRanker, {"categorical_feature": [1]}), (br.XGBoostRanker, {"feature_types": {1: "c"}})],
+    [
+        (br.LightGBMRanker, {"categorical_feature": [1]}),
+        (br.XGBoostRanker, {"feature_types": {1: "c"}}),
+    ],
 )
 @for_each("convert", [pd.DataFrame, np.asarray, csr_array])
 def test_a_categorical_feature_with_fractions_is_an_error(ranker_class, native, convert):
     features = convert(np.column_stack([CODES, X]))
-    with pytest.raises(ValueError, match=f"{next(iter(native))} says that the feature 1 is categorical.*got -?[0-9]"):
+    with pytest.raises(
+        ValueError,
+        match=f"{next(iter(native))} says that the feature 1 is categorical.*got -?[0-9]",
+    ):
         scores(ranker_class, features, **native)
 
 
 def test_negative_codes_are_missing_values_of_lightgbm_and_an_error_of_xgboost():
     given, nan = (np.column_stack([X, np.where(CODES == 2, code, CODES)]) for code in (-7, np.nan))
-    lightgbm, xgboost = {"categorical_feature": [LAST], "min_data_per_group": 1}, {"feature_types": TYPES}
+    lightgbm, xgboost = (
+        {"categorical_feature": [LAST], "min_data_per_group": 1},
+        {"feature_types": TYPES},
+    )
     for ranker_class, native, missing in (
         (br.LightGBMRanker, lightgbm, {}),
         (br.XGBoostRanker, xgboost, {"missing": -7}),
     ):
-        found, expected = scores(ranker_class, given, **native, **missing), scores(ranker_class, nan, **native)
+        found, expected = (
+            scores(ranker_class, given, **native, **missing),
+            scores(ranker_class, nan, **native),
+        )
         np.testing.assert_array_equal(found, expected)
     with pytest.raises(ValueError, match="integers of at least 0; got -7"):
         scores(br.XGBoostRanker, given, **xgboost)
@@ -189,23 +233,58 @@ def test_negative_codes_are_missing_values_of_lightgbm_and_an_error_of_xgboost()
 NUMBERED = pd.DataFrame(X, columns=range(1, N_FEATURES + 1))
 WRONG = [
     (RANKERS, X, {"monotone_constraints": [1]}, r"one value per feature \(10.*got 1 values$"),
-    (RANKERS, FRAME, {"monotone_constraints": [0] * (N_FEATURES + 1)}, r"one value per feature \(10; .*'qid'.*got 11"),
-    (RANKERS, FRAME, {"monotone_constraints": {"colour": 1}}, "'colour', which is no feature: .*'price .EUR.'"),
-    (RANKERS, X, {"monotone_constraints": {"clicks": 1}}, "'clicks', .* the features have no names"),
+    (
+        RANKERS,
+        FRAME,
+        {"monotone_constraints": [0] * (N_FEATURES + 1)},
+        r"one value per feature \(10; .*'qid'.*got 11",
+    ),
+    (
+        RANKERS,
+        FRAME,
+        {"monotone_constraints": {"colour": 1}},
+        "'colour', which is no feature: .*'price .EUR.'",
+    ),
+    (
+        RANKERS,
+        X,
+        {"monotone_constraints": {"clicks": 1}},
+        "'clicks', .* the features have no names",
+    ),
     (RANKERS, X, {"monotone_constraints": {10: 1}}, "an index from 0 to 9 .*got 10$"),
     (RANKERS, X, {"monotone_constraints": {1.5: 1}}, "a name, a string, or an index .*got 1.5"),
-    (RANKERS, X, {"monotone_constraints": [2] * N_FEATURES}, "each value of monotone_constraints must be 1 .*got 2"),
+    (
+        RANKERS,
+        X,
+        {"monotone_constraints": [2] * N_FEATURES},
+        "each value of monotone_constraints must be 1 .*got 2",
+    ),
     (RANKERS, X, {"monotone_constraints": 1}, "sequence .*got 1$"),
-    (RANKERS, NUMBERED, {"monotone_constraints": {1: 1}}, "column '1' or the column with this index, '2'"),
+    (
+        RANKERS,
+        NUMBERED,
+        {"monotone_constraints": {1: 1}},
+        "column '1' or the column with this index, '2'",
+    ),
     (RANKERS, X, {"interaction_constraints": [[0, 1], [2, 33]]}, "an index from 0 to 9 .*got 33$"),
     (RANKERS, X, {"interaction_constraints": [0, 1]}, r"list of lists .*got 0"),
     (RANKERS[:1], X, {"feature_contri": [float("nan")] * N_FEATURES}, "finite number"),
     (RANKERS[:1], X, {"max_bin_by_feature": [1] * N_FEATURES}, "an integer of at least 2; got 1"),
     (RANKERS[:1], FRAME, {"categorical_feature": ["colour"]}, "'colour', which is no feature"),
-    (RANKERS[:1], FRAME, {"categorical_feature": "clicks"}, "'auto' or a list of features .*got 'clicks'"),
+    (
+        RANKERS[:1],
+        FRAME,
+        {"categorical_feature": "clicks"},
+        "'auto' or a list of features .*got 'clicks'",
+    ),
     (RANKERS[1:], X, {"feature_weights": {0: -1}}, "at least 0; got -1"),
     (RANKERS[1:], X, {"feature_types": ["z"] * N_FEATURES}, "one of q, c, int, float, i; got 'z'"),
-    (RANKERS[1:], with_codes(True), {"missing": -1}, "missing=-1 is not for columns with categories"),
+    (
+        RANKERS[1:],
+        with_codes(True),
+        {"missing": -1},
+        "missing=-1 is not for columns with categories",
+    ),
     (RANKERS[1:], X, {"missing": "-1"}, "missing must be a number or NaN; got '-1'"),
 ]
 
@@ -214,7 +293,9 @@ WRONG = [
     ("ranker_class", "features", "native", "message"),
     [(ranker_class, *rest) for ranker_classes, *rest in WRONG for ranker_class in ranker_classes],
 )
-def test_values_that_do_not_fit_the_features_are_errors_before_training(ranker_class, features, native, message):
+def test_values_that_do_not_fit_the_features_are_errors_before_training(
+    ranker_class, features, native, message
+):
     ranker = ranker_class("softmax", **SMALL, **native)
     with pytest.raises(ValueError, match=message):
         ranker.fit(features, Y, QID)
@@ -259,13 +340,19 @@ def test_missing_is_a_property_of_the_model(tmp_path):
     )
     assert ranker.evals_result_ == expected.evals_result_
     ranker.save_model(tmp_path / "model.ubj")
-    copies = [ranker, br.XGBoostRanker().load_model(tmp_path / "model.ubj"), pickle.loads(pickle.dumps(ranker))]
+    copies = [
+        ranker,
+        br.XGBoostRanker().load_model(tmp_path / "model.ubj"),
+        pickle.loads(pickle.dumps(ranker)),
+    ]
     for one in copies:
         one.set_params(missing=-5)
         np.testing.assert_array_equal(one.predict(given), expected.predict(nan))
         np.testing.assert_array_equal(one.apply(given), expected.apply(nan))
         contributions = one.predict(csr_array(given), pred_contrib=True).toarray()
-        np.testing.assert_array_equal(contributions, expected.predict(csr_array(nan), pred_contrib=True).toarray())
+        np.testing.assert_array_equal(
+            contributions, expected.predict(csr_array(nan), pred_contrib=True).toarray()
+        )
 
 
 def test_missing_of_a_model_of_xgboost_itself(tmp_path):

@@ -1,4 +1,5 @@
-"""Rankers with features in files: the models of arrays with the same features, and what is refused."""
+"""Rankers with features in files: the models of arrays with the same features, and what is
+refused."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,8 @@ SETTINGS = {"n_estimators": 4, "n_jobs": 1, "max_depth": 4}
 
 @pytest.fixture(scope="module")
 def rows():
-    """Features with missing values and a feature of few integers, relevance, and ids of adjacent rows."""
+    """Features with missing values and a feature of few integers, relevance, and ids of adjacent
+    rows."""
     X, y, qid = br.make_ranking(n_queries=30, random_state=5)
     X = X.astype(np.float32)
     X[::7, 3] = np.nan
@@ -24,7 +26,8 @@ def rows():
 
 @pytest.fixture(params=["LightGBMRanker", "XGBoostRanker", "XGBoostRanker with cache"])
 def on_files(request, rows, tmp_path, monkeypatch):
-    """A class of rankers, and the features in files that queries do not respect, read in blocks of 150 rows."""
+    """A class of rankers, and the features in files that queries do not respect, read in blocks of
+    150 rows."""
     name, *cached = request.param.split(" with ")
     monkeypatch.setattr(streams, "BLOCK_ELEMENTS", 150 * rows[0].shape[1])
     paths = []
@@ -38,7 +41,8 @@ def on_files(request, rows, tmp_path, monkeypatch):
 
 
 def require_equal(on_array, on_files, X, files):
-    """Both rankers have the same trees, and the same predictions of all kinds from both kinds of features."""
+    """Both rankers have the same trees, and the same predictions of all kinds from both kinds of
+    features."""
     assert on_array.best_iteration_ == on_files.best_iteration_
     assert on_array.evals_result_ == on_files.evals_result_
     scores = on_array.predict(X)
@@ -46,15 +50,27 @@ def require_equal(on_array, on_files, X, files):
     np.testing.assert_array_equal(on_files.predict(X), scores)
     np.testing.assert_array_equal(on_files.predict(files), scores)
     np.testing.assert_array_equal(on_files.apply(files), on_array.apply(X))
-    np.testing.assert_array_equal(on_files.predict(files, pred_contrib=True), on_array.predict(X, pred_contrib=True))
-    np.testing.assert_array_equal(list(on_files.staged_predict(files))[-1], list(on_array.staged_predict(X))[-1])
+    np.testing.assert_array_equal(
+        on_files.predict(files, pred_contrib=True), on_array.predict(X, pred_contrib=True)
+    )
+    np.testing.assert_array_equal(
+        list(on_files.staged_predict(files))[-1], list(on_array.staged_predict(X))[-1]
+    )
 
 
 @pytest.mark.parametrize(
     ("native", "settings"),
     [
         (False, {"random_state": 0}),
-        (True, {"validation_fraction": 0.3, "early_stopping_rounds": 3, "n_estimators": 30, "random_state": 0}),
+        (
+            True,
+            {
+                "validation_fraction": 0.3,
+                "early_stopping_rounds": 3,
+                "n_estimators": 30,
+                "random_state": 0,
+            },
+        ),
     ],
     ids=["softmax", "early stopping"],
 )
@@ -74,11 +90,18 @@ def test_validation_sets_weights_and_initial_scores(on_files, rows):
     ranker_class, files = on_files
     X, y, qid = rows
     validation, kept, random = qid < 10, qid >= 10, np.random.default_rng(0)
-    extras = {"sample_weight": random.random(30)[qid][kept], "init_score": random.standard_normal(kept.sum())}
+    extras = {
+        "sample_weight": random.random(30)[qid][kept],
+        "init_score": random.standard_normal(kept.sum()),
+    }
     fits = []
     for train, held_out in ((X, X), (files, files), (files, X)):
         sets = {"part": (held_out[validation], y[validation], qid[validation])}
-        fits.append(ranker_class("softmax", **SETTINGS).fit(train[kept], y[kept], qid[kept], eval_set=sets, **extras))
+        fits.append(
+            ranker_class("softmax", **SETTINGS).fit(
+                train[kept], y[kept], qid[kept], eval_set=sets, **extras
+            )
+        )
     for fitted in fits[1:]:
         require_equal(fits[0], fitted, X, files)
 
@@ -96,7 +119,9 @@ def test_categorical_features_are_checked_and_used(on_files, rows):
 
     def with_category(column):
         kinds = (
-            {"categorical_feature": [column]} if ranker_class is br.LightGBMRanker else {"feature_types": {column: "c"}}
+            {"categorical_feature": [column]}
+            if ranker_class is br.LightGBMRanker
+            else {"feature_types": {column: "c"}}
         )
         return ranker_class("softmax", **SETTINGS, **kinds)
 
@@ -114,7 +139,9 @@ def test_rows_of_a_query_that_are_apart_are_an_error(on_files, rows):
         ranker_class().fit(files, y, mixed)
     # Ids in any sequence are fine as long as the rows of a query are adjacent.
     ids = (qid, np.random.default_rng(0).permutation(30)[qid])
-    np.testing.assert_array_equal(*(ranker_class("softmax", **SETTINGS).fit(files, y, q).predict(files) for q in ids))
+    np.testing.assert_array_equal(
+        *(ranker_class("softmax", **SETTINGS).fit(files, y, q).predict(files) for q in ids)
+    )
 
 
 def test_lengths_and_features_that_do_not_fit_are_errors(on_files, rows):
@@ -153,10 +180,17 @@ def test_names_of_parquet_columns_are_names_of_features(ranker_class, rows, tmp_
     names = [f"price [{i}]" for i in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names)
     frame.assign(label=y).to_parquet(tmp_path / "x.parquet", row_group_size=100)
-    files, turned = (br.FeatureFiles(tmp_path / "x.parquet", columns=columns) for columns in (names, names[::-1]))
-    on_frame, from_files = (ranker_class("softmax", **SETTINGS).fit(each, y, qid) for each in (frame, files))
+    files, turned = (
+        br.FeatureFiles(tmp_path / "x.parquet", columns=columns) for columns in (names, names[::-1])
+    )
+    on_frame, from_files = (
+        ranker_class("softmax", **SETTINGS).fit(each, y, qid) for each in (frame, files)
+    )
     require_equal(on_frame, from_files, frame, files)
     assert list(from_files.feature_names_in_) == names
-    for call in (from_files.predict, lambda X: from_files.fit(files, y, qid, eval_set=[(X, y, qid)])):
+    for call in (
+        from_files.predict,
+        lambda X: from_files.fit(files, y, qid, eval_set=[(X, y, qid)]),
+    ):
         with pytest.raises(ValueError, match="feature names"):
             call(turned)

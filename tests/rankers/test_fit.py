@@ -43,7 +43,9 @@ def test_random_numbers_are_those_of_random_state(ranker_class, data):
     np.testing.assert_array_equal(scores(0), scores(0))
     assert not np.array_equal(scores(0), scores(1))
     # From a RandomState, each fit draws another seed, and the sequence of fits can be repeated.
-    (first, second), (again, _) = ([scores(state) for _ in "ab"] for state in map(np.random.RandomState, (0, 0)))
+    (first, second), (again, _) = (
+        [scores(state) for _ in "ab"] for state in map(np.random.RandomState, (0, 0))
+    )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, second)
 
@@ -52,7 +54,10 @@ def test_gains_of_native_objectives(data):
     X, y, qid = data
     with pytest.raises(ValueError, match="rank:ndcg"):
         small(br.XGBoostRanker, "rank:ndcg", gain=[0, 1, 2, 3, 4, 5]).fit(X, y, qid)
-    assert small(br.LightGBMRanker, "lambdarank", gain="linear").fit(X, y * 10, qid).score(X, y, qid) > 0.6
+    assert (
+        small(br.LightGBMRanker, "lambdarank", gain="linear").fit(X, y * 10, qid).score(X, y, qid)
+        > 0.6
+    )
 
 
 # Queries
@@ -61,11 +66,17 @@ def test_gains_of_native_objectives(data):
 @for_each(
     ("queries", "message"),
     [
-        ({"group": [3, 4]}, r"integers of at least 1 whose sum is the number of rows, 777.*got \[3 4\]"),
+        (
+            {"group": [3, 4]},
+            r"integers of at least 1 whose sum is the number of rows, 777.*got \[3 4\]",
+        ),
         ({"group": [0, 777]}, r"got \[  0 777\]"),
         ({"group": [400.5, 376.5]}, r"got \[400.5 376.5\]"),
         ({"group": 777}, "group must"),
-        ({"qid": np.arange(777) // 2, "group": [777]}, "group and qid contradict each other: row 2"),
+        (
+            {"qid": np.arange(777) // 2, "group": [777]},
+            "group and qid contradict each other: row 2",
+        ),
         ({"qid": np.linspace(0.5, 2, 777)}, "Weights are given as sample_weight="),
         ({"qid": "query"}, r"a column of X, of \[\]"),
         ({}, "got no qid"),
@@ -81,7 +92,9 @@ def test_numbers_that_make_one_query_of_many_documents_may_be_weights(ranker_cla
     """The third argument of LGBMRanker.fit has weights, and equal ones would make one query."""
     X, y, _ = br.make_ranking(n_queries=1, n_documents=1001, random_state=0)
     for weights in (np.ones(1001), [1] * 1001):
-        with pytest.raises(ValueError, match=r"sample_weight=; if the rows are one query, give group=\[1001\]"):
+        with pytest.raises(
+            ValueError, match=r"sample_weight=; if the rows are one query, give group=\[1001\]"
+        ):
             small(ranker_class).fit(X, y, weights)
     expected = small(ranker_class).fit(X, y, group=[1001]).predict(X)
     for qid in ([1001], ["all"] * 1001):
@@ -98,7 +111,11 @@ def test_a_column_of_any_name_has_the_query_ids(ranker_class, data, kind):
     ranker = small(ranker_class).fit(frame, y, qid="query_id")
     assert ranker.feature_names_in_.tolist() == list(columns)
     np.testing.assert_array_equal(ranker.predict(frame), expected)
-    assert ranker.score(frame, y) == ranker.score(frame, y, "query_id") == ranker.score(kind(columns), y, qid)
+    assert (
+        ranker.score(frame, y)
+        == ranker.score(frame, y, "query_id")
+        == ranker.score(kind(columns), y, qid)
+    )
 
 
 # Weights
@@ -107,18 +124,27 @@ def test_a_column_of_any_name_has_the_query_ids(ranker_class, data, kind):
 @pytest.mark.parametrize("objective", ["squared", "cosine"])
 def test_integer_weights_repeat_queries(ranker_class, objective, data):
     X, y, qid = data
-    # Few distinct values, so that repeating rows does not change the bins; leaves limited by their Hessian and not by
-    # their number of rows, because weights multiply the Hessian.
+    # Few distinct values, so that repeating rows does not change the bins; leaves limited by their
+    # Hessian and not by their number of rows, because weights multiply the Hessian.
     X = np.round(X)
-    options = {"num_leaves": 7, "min_child_samples": 0} if ranker_class is br.LightGBMRanker else {"max_depth": 3}
+    options = (
+        {"num_leaves": 7, "min_child_samples": 0}
+        if ranker_class is br.LightGBMRanker
+        else {"max_depth": 3}
+    )
     weights = np.random.default_rng(0).integers(0, 4, 30)
     counted = weights[qid][weights[qid] > 0]
-    # Weights are relative: a document of mean weight has the Hessian 1, and so has every copy of a document.
+    # Weights are relative: a document of mean weight has the Hessian 1, and so has every copy of a
+    # document.
     limits = {"min_child_weight": 5.0, "reg_lambda": 2.0}
     options |= PLAIN_TREES
     ranker = small(ranker_class, objective, **limits, **options)
     relative = {name: limit / counted.mean() for name, limit in limits.items()}
-    weighted = small(ranker_class, objective, **relative, **options).fit(X, y, qid, sample_weight=weights).predict(X)
+    weighted = (
+        small(ranker_class, objective, **relative, **options)
+        .fit(X, y, qid, sample_weight=weights)
+        .predict(X)
+    )
     copies = [(np.flatnonzero(qid == q), c) for q in range(30) for c in range(weights[q])]
     rows = np.concatenate([part for part, _ in copies])
     again = np.concatenate([qid[part] + 30 * c for part, c in copies])
@@ -143,7 +169,9 @@ def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):
     X, y, qid = data
     names = np.array([f"query {i}" for i in qid])
     weights = np.random.default_rng(0).integers(1, 5, 30).astype(float)
-    series = pd.Series(weights, index=[f"query {i}" for i in range(30)]).sample(frac=1, random_state=0)
+    series = pd.Series(weights, index=[f"query {i}" for i in range(30)]).sample(
+        frac=1, random_state=0
+    )
     expected, aligned, unaligned = (
         small(ranker_class).fit(X, y, names, sample_weight=given).predict(X)
         for given in (weights, series, series.to_numpy())
@@ -157,12 +185,20 @@ def test_a_series_of_query_weights_is_aligned_by_its_index(ranker_class, data):
 def test_score_weighs_queries(ranker_class, data):
     weights = np.random.default_rng(0).uniform(0.5, 2, 30)
     for ranker in (small(ranker_class), br.BaggedRanker(small(ranker_class), 1, random_state=0)):
-        expected = br.ndcg_score(data[1], ranker.fit(*data).predict(data[0]), data[2], sample_weight=weights)
-        assert ranker.score(*data, sample_weight=weights) == pytest.approx(expected) != ranker.score(*data)
+        expected = br.ndcg_score(
+            data[1], ranker.fit(*data).predict(data[0]), data[2], sample_weight=weights
+        )
+        assert (
+            ranker.score(*data, sample_weight=weights)
+            == pytest.approx(expected)
+            != ranker.score(*data)
+        )
 
 
 @pytest.mark.parametrize(("objective", "validation_fraction"), [("squared", None), ("native", 0.3)])
-def test_weights_follow_the_first_appearance_of_the_ids(ranker_class, lambdamart, objective, validation_fraction, data):
+def test_weights_follow_the_first_appearance_of_the_ids(
+    ranker_class, lambdamart, objective, validation_fraction, data
+):
     order = np.random.default_rng(0).permutation(len(data[1]))
     X, y, qid = (values[order] for values in data)
     # Ids in descending sequence where the queries first appear.

@@ -15,7 +15,8 @@ NATIVE = {br.LightGBMRanker: "lambdarank", br.XGBoostRanker: "rank:ndcg"}
 
 
 def small(ranker_class, objective="softmax", **parameters):
-    """A ranker that draws no random numbers, so that rounds that are added are those of one training."""
+    """A ranker that draws no random numbers, so that rounds that are added are those of one
+    training."""
     objective = NATIVE[ranker_class] if objective == "native" else objective
     settings = {"n_estimators": 6, "random_state": 0, "n_jobs": 1, **PLAIN}
     return ranker_class(objective, **settings | parameters)
@@ -30,7 +31,9 @@ def test_only_the_model_or_only_the_data_may_have_names(ranker_class, data, fram
     X, y, qid = data
     named, unnamed = (small(ranker_class).fit(features, y, qid) for features in (frame, X))
     went_on = [
-        small(ranker_class).fit(features, y, qid, init_model=model, eval_set=[(features, y, qid)]).predict(features)
+        small(ranker_class)
+        .fit(features, y, qid, init_model=model, eval_set=[(features, y, qid)])
+        .predict(features)
         for features, model in ((X, unnamed), (X, named), (frame, unnamed))
     ]
     np.testing.assert_array_equal(went_on[1:], [went_on[0]] * 2)
@@ -56,15 +59,24 @@ def test_early_stopping_begins_with_the_new_rounds(ranker_class, data):
     ranker.fit(*data, eval_set=[VALIDATION], init_model=first)
     values = ranker.evals_result_["valid_0"]["ndcg"]
     assert len(values) == np.argmax(values) + 4
-    assert ranker.best_iteration_ == 6 + np.argmax(values) + 1 == len(list(ranker.staged_predict(data[0][:1])))
+    assert (
+        ranker.best_iteration_
+        == 6 + np.argmax(values) + 1
+        == len(list(ranker.staged_predict(data[0][:1])))
+    )
     assert ranker.best_score_ == {"valid_0": {"ndcg": max(values)}}
     assert ranker.score(*VALIDATION) == pytest.approx(max(values), abs=1e-6)
 
 
 def test_a_native_model_goes_on_with_its_own_start(data):
     X, y, qid = data
-    matrix, settings = xgboost.DMatrix(X, y > 0, qid=qid), {"n_estimators": 1, "learning_rate": 1e-6}
-    booster = xgboost.train({"objective": "reg:squarederror", "base_score": 0.25, "nthread": 1}, matrix, 3)
+    matrix, settings = (
+        xgboost.DMatrix(X, y > 0, qid=qid),
+        {"n_estimators": 1, "learning_rate": 1e-6},
+    )
+    booster = xgboost.train(
+        {"objective": "reg:squarederror", "base_score": 0.25, "nthread": 1}, matrix, 3
+    )
     ranker = small(br.XGBoostRanker, **settings).fit(X, y, qid, init_model=booster)
     np.testing.assert_allclose(ranker.predict(X), booster.predict(matrix), atol=1e-4)
     dataset = lightgbm.Dataset(X, (y > 0).astype(float))
@@ -82,7 +94,9 @@ def test_categories_go_on_and_others_cannot(ranker_class, data):
     np.testing.assert_array_equal(again.predict(frame), expected.predict(frame))
     other = frame.assign(kind=frame["kind"].cat.reorder_categories(["b", "a"]))
     for features in (other, frame.assign(kind=y)):
-        with pytest.raises(ValueError, match="init_model was trained on columns with other categories"):
+        with pytest.raises(
+            ValueError, match="init_model was trained on columns with other categories"
+        ):
             small(ranker_class).fit(features, y, qid, init_model=first)
 
 
@@ -99,12 +113,20 @@ def test_scores_of_a_model_with_other_bins_are_its_own(ranker_class, data, objec
 
 def test_other_models_are_errors(ranker_class, data, frame, fitted):
     X, y, qid = data
-    other, first = next(one for one in NATIVE if one is not ranker_class), fitted(ranker_class, named=True)
+    other, first = (
+        next(one for one in NATIVE if one is not ranker_class),
+        fitted(ranker_class, named=True),
+    )
     for features, model, error, message in (
         (X, fitted(other), TypeError, "init_model must be a model of"),
         (X, 3, TypeError, "got int"),
         (X[:, :9], fitted(ranker_class), ValueError, r"trained on 10 features, and X has 9\. Its"),
-        (frame.iloc[:, :9], first, ValueError, r"X has 9; .* from feature 9 on: \['.*'\] in the model, none in X"),
+        (
+            frame.iloc[:, :9],
+            first,
+            ValueError,
+            r"X has 9; .* from feature 9 on: \['.*'\] in the model, none in X",
+        ),
         (frame.iloc[:, ::-1], first, ValueError, r"trained on 10 features.*same sequence"),
         (X, "nothing.txt", FileNotFoundError, "nothing"),
     ):
@@ -123,9 +145,13 @@ def test_settings_of_the_model_of_xgboost_stay(data):
     expected = small(br.XGBoostRanker, n_estimators=12, missing=-1).fit(features, y, qid)
     again = small(br.XGBoostRanker, missing=-1).fit(features, y, qid, init_model=first)
     np.testing.assert_array_equal(again.predict(features), expected.predict(features))
-    with pytest.raises(ValueError, match=r"missing must be -1\.0, as in the training of init_model; got nan"):
+    with pytest.raises(
+        ValueError, match=r"missing must be -1\.0, as in the training of init_model; got nan"
+    ):
         small(br.XGBoostRanker).fit(features, y, qid, init_model=first)
-    with pytest.raises(ValueError, match="booster must be 'gbtree', as in the training of init_model; got"):
+    with pytest.raises(
+        ValueError, match="booster must be 'gbtree', as in the training of init_model; got"
+    ):
         small(br.XGBoostRanker, booster="dart", missing=-1).fit(features, y, qid, init_model=first)
 
 
@@ -136,10 +162,13 @@ def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective)
     start, of_validation = first.predict(X), first.predict(VALIDATION[0])
     sets = {"eval_set": [VALIDATION], "eval_metric": "ndcg"}
     expected = small(ranker_class, objective, n_estimators=12).fit(X, y, qid, **sets)
-    # The queries are mixed, but the documents of each stay in sequence, by which native objectives break ties.
+    # The queries are mixed, but the documents of each stay in sequence, by which native objectives
+    # break ties.
     rows = np.argsort(positions_in_query(qid), kind="stable")
     sets["eval_init_score"] = [of_validation]
-    ranker = small(ranker_class, objective).fit(X[rows], y[rows], qid[rows], init_score=start[rows], **sets)
+    ranker = small(ranker_class, objective).fit(
+        X[rows], y[rows], qid[rows], init_score=start[rows], **sets
+    )
     scores = of_validation + ranker.predict(VALIDATION[0])
     np.testing.assert_allclose(scores, expected.predict(VALIDATION[0]), atol=1e-5)
     ours, theirs = (one.evals_result_["valid_0"]["ndcg"] for one in (ranker, expected))
@@ -152,7 +181,8 @@ def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective)
 
 
 @for_each(
-    ("scores", "message"), [([1.0], "has 1 values for the 777"), (["x"] * 777, "numbers"), ([np.nan] * 777, "finite")]
+    ("scores", "message"),
+    [([1.0], "has 1 values for the 777"), (["x"] * 777, "numbers"), ([np.nan] * 777, "finite")],
 )
 def test_initial_scores_are_checked(ranker_class, data, scores, message):
     with pytest.raises(ValueError, match=f"init_score .*{message}"):
@@ -163,17 +193,40 @@ def test_positions_reach_lightgbm(data):
     X, y, qid = data
     position, ranker = positions_in_query(qid), small(br.LightGBMRanker, "native")
     scores = ranker.fit(X, y, qid, position=position + 5).predict(X)
-    settings = {"objective": "lambdarank", "verbosity": -1, "deterministic": True, "force_col_wise": True}
-    dataset = lightgbm.Dataset(X, y, group=np.bincount(qid), position=position, params={"verbosity": -1})
-    booster = lightgbm.train({**settings, "num_threads": 1, "seed": 0, "min_sum_hessian_in_leaf": 1e-3}, dataset, 6)
+    settings = {
+        "objective": "lambdarank",
+        "verbosity": -1,
+        "deterministic": True,
+        "force_col_wise": True,
+    }
+    dataset = lightgbm.Dataset(
+        X, y, group=np.bincount(qid), position=position, params={"verbosity": -1}
+    )
+    booster = lightgbm.train(
+        {**settings, "num_threads": 1, "seed": 0, "min_sum_hessian_in_leaf": 1e-3}, dataset, 6
+    )
     np.testing.assert_array_equal(scores, booster.predict(X, raw_score=True))
     assert not np.array_equal(scores, ranker.fit(X, y, qid).predict(X))
     rows = np.argsort(position, kind="stable")
-    np.testing.assert_array_equal(ranker.fit(X[rows], y[rows], qid[rows], position=position[rows]).predict(X), scores)
+    np.testing.assert_array_equal(
+        ranker.fit(X[rows], y[rows], qid[rows], position=position[rows]).predict(X), scores
+    )
     for other, given, message in (
-        (small(br.LightGBMRanker, "softmax"), position, "position is only for objective='lambdarank'"),
-        (small(br.LightGBMRanker, "rank_xendcg"), position, "position is only for objective='lambdarank'"),
-        (small(br.XGBoostRanker, "native"), position, "XGBoost takes no position.*lambdarank_unbiased"),
+        (
+            small(br.LightGBMRanker, "softmax"),
+            position,
+            "position is only for objective='lambdarank'",
+        ),
+        (
+            small(br.LightGBMRanker, "rank_xendcg"),
+            position,
+            "position is only for objective='lambdarank'",
+        ),
+        (
+            small(br.XGBoostRanker, "native"),
+            position,
+            "XGBoost takes no position.*lambdarank_unbiased",
+        ),
         (ranker, position[:-1], "position has 776 values"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -1,4 +1,5 @@
-"""Interrupts in every part of a training: each ends it by the interrupt itself, and by no other error or crash."""
+"""Interrupts in every part of a training: each ends it by the interrupt itself, and by no other
+error or crash."""
 
 import signal
 import sys
@@ -25,7 +26,8 @@ def interrupt(*ignored):
 
 
 def act_at(monkeypatch, owner, name, call, act=interrupt):
-    """Let a function act before it does its work, when it is called for the given time; returns its calls."""
+    """Let a function act before it does its work, when it is called for the given time; returns its
+    calls."""
     function, calls = getattr(owner, name), []
 
     def count(*arguments, **options):
@@ -55,8 +57,14 @@ def in_blocks(monkeypatch):
 @pytest.mark.parametrize("act", [interrupt, sys.exit])
 @pytest.mark.parametrize("call", [1, 5])
 @pytest.mark.parametrize("kind", ["sparse", "files", "cache", "lightgbm"])
-def test_reading_a_block_of_features_may_raise_an_interrupt(kind, call, act, monkeypatch, tmp_path, path):
-    given = csr_array(X) if kind == "sparse" else br.FeatureFiles(path, cache=tmp_path if kind == "cache" else None)
+def test_reading_a_block_of_features_may_raise_an_interrupt(
+    kind, call, act, monkeypatch, tmp_path, path
+):
+    given = (
+        csr_array(X)
+        if kind == "sparse"
+        else br.FeatureFiles(path, cache=tmp_path if kind == "cache" else None)
+    )
     owner, name = (features, "_dense") if kind == "sparse" else (br.FeatureFiles, "read")
     ranker = br.XGBoostRanker(n_estimators=2)
     if kind == "lightgbm":
@@ -93,7 +101,9 @@ def test_a_signal_ends_the_training_after_the_round(ranker_class, options):
         after_iteration = act
 
     with pytest.raises(KeyboardInterrupt):
-        ranker_class(**options).fit(X, y, qid, callbacks=[Callback() if ranker_class is br.XGBoostRanker else act])
+        ranker_class(**options).fit(
+            X, y, qid, callbacks=[Callback() if ranker_class is br.XGBoostRanker else act]
+        )
     assert len(rounds) == 1
 
 
@@ -104,6 +114,8 @@ def test_a_function_of_the_user_is_interrupted_at_once(ranker_class, role):
         pytest.fail("the function goes on")
 
     ranker = ranker_class(**({"objective": interrupted} if role == "objective" else {}))
-    options = {"eval_set": [(X, y, qid)], "eval_metric": interrupted} if role == "eval_metric" else {}
+    options = (
+        {"eval_set": [(X, y, qid)], "eval_metric": interrupted} if role == "eval_metric" else {}
+    )
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(X, y, qid, **options)

@@ -1,4 +1,5 @@
-"""Defaults of parameters that are None: those of boostrank for its losses, and otherwise those of the library."""
+"""Defaults of parameters that are None: those of boostrank for its losses, and otherwise those of
+the library."""
 
 import json
 import re
@@ -21,7 +22,10 @@ from boostrank.training.settings import (
 )
 
 SMALL = {"n_estimators": 2, "n_jobs": 1, "random_state": 0}
-NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}
+NATIVE = {
+    br.LightGBMRanker: ["lambdarank", "rank_xendcg"],
+    br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"],
+}
 
 
 def squares(y, scores):
@@ -36,14 +40,17 @@ def specified(ranker_class):
         features = TrainingFeatures()
         features.n_features_in_ = n_features
         settings = ranker_class(*objective, **parameters)._settings()
-        return settings.specification(features, (n_documents, n_features + n_added), settings.random_state())
+        return settings.specification(
+            features, (n_documents, n_features + n_added), settings.random_state()
+        )
 
     return specify
 
 
 @pytest.fixture
 def given(ranker_class, specified):
-    """A function that gives parameters of the library, by their names in the ranker; None where there is none."""
+    """A function that gives parameters of the library, by their names in the ranker; None where
+    there is none."""
 
     def of(names, *objective, **parameters):
         values = specified(*objective, **parameters).parameters
@@ -60,18 +67,34 @@ def test_rounds_and_learning_rate(ranker_class, specified, given):
 
     least = round(MIN_TOTAL_STEP / LOSS_LEARNING_RATE)
     for objective in ((), ("softmax",), ("edge-logistic",)):
-        assert chosen(*objective) == chosen(*objective, n_estimators=None) == (MAX_ROUNDS, least, LOSS_LEARNING_RATE)
+        assert (
+            chosen(*objective)
+            == chosen(*objective, n_estimators=None)
+            == (MAX_ROUNDS, least, LOSS_LEARNING_RATE)
+        )
     # Large data have a larger rate, with fewer rounds. It does not depend on the rounds.
     first, last = RATE_DOCUMENTS
-    for n_documents, factor in ((first, 1), ((first + last) // 2, (1 + last / first) / 2), (10**9, last / first)):
+    for n_documents, factor in (
+        (first, 1),
+        ((first + last) // 2, (1 + last / first) / 2),
+        (10**9, last / first),
+    ):
         rate = factor * LOSS_LEARNING_RATE
-        assert chosen(n_documents=n_documents) == (MAX_ROUNDS, round(MIN_TOTAL_STEP / rate), pytest.approx(rate))
+        assert chosen(n_documents=n_documents) == (
+            MAX_ROUNDS,
+            round(MIN_TOTAL_STEP / rate),
+            pytest.approx(rate),
+        )
     assert chosen(n_documents=10**6, learning_rate=0.1) == (MAX_ROUNDS, 40, 0.1)
     assert chosen(n_estimators=20) == (20, None, LOSS_LEARNING_RATE)
     # Validation sets decide in place of left-out queries.
     assert chosen(early_stopping_rounds=3) == (MAX_ROUNDS, None, LOSS_LEARNING_RATE)
     # Where no queries are left out, the number is fixed.
-    assert chosen(subsample_queries=1) == (round(FIXED_TOTAL_STEP / LOSS_LEARNING_RATE), None, LOSS_LEARNING_RATE)
+    assert chosen(subsample_queries=1) == (
+        round(FIXED_TOTAL_STEP / LOSS_LEARNING_RATE),
+        None,
+        LOSS_LEARNING_RATE,
+    )
     assert chosen(subsample_queries=1, learning_rate=0.1) == (150, None, 0.1)
     for objective in (NATIVE[ranker_class][0], squares):
         assert chosen(objective) == chosen(objective, early_stopping_rounds=3) == (100, None, 0.1)
@@ -84,18 +107,32 @@ def test_the_learning_rate_that_was_used_is_an_attribute(ranker_class, data, mon
     monkeypatch.setattr("boostrank.training.settings.RATE_DOCUMENTS", (100, 10**6))
     ranker = ranker_class(n_estimators=2, n_jobs=1)
     # Validation sets do not count, and queries that are held out do.
-    assert ranker.fit(*data, eval_set=[data]).learning_rate_ == pytest.approx(LOSS_LEARNING_RATE * len(data[1]) / 100)
+    assert ranker.fit(*data, eval_set=[data]).learning_rate_ == pytest.approx(
+        LOSS_LEARNING_RATE * len(data[1]) / 100
+    )
     ranker.set_params(validation_fraction=0.5)
-    assert ranker.fit(*data).learning_rate_ == pytest.approx(LOSS_LEARNING_RATE * len(data[1]) / 100)
-    assert ranker_class("softmax", n_estimators=2, learning_rate=0.3).fit(*data).learning_rate_ == 0.3
+    assert ranker.fit(*data).learning_rate_ == pytest.approx(
+        LOSS_LEARNING_RATE * len(data[1]) / 100
+    )
+    assert (
+        ranker_class("softmax", n_estimators=2, learning_rate=0.3).fit(*data).learning_rate_ == 0.3
+    )
 
 
 def test_shares_of_queries_and_features(ranker_class, specified, given):
     def shares(*objective, **parameters):
         return given(["colsample_bytree", "colsample_bynode"], *objective, **parameters)
 
-    assert specified().query_share == specified("edge-logistic", n_features=3).query_share == QUERY_SHARE
-    assert specified(squares, subsample_queries=0.3).query_share == specified(subsample_queries=0.3).query_share == 0.3
+    assert (
+        specified().query_share
+        == specified("edge-logistic", n_features=3).query_share
+        == QUERY_SHARE
+    )
+    assert (
+        specified(squares, subsample_queries=0.3).query_share
+        == specified(subsample_queries=0.3).query_share
+        == 0.3
+    )
     for objective in (*NATIVE[ranker_class], squares):
         assert specified(objective).query_share == 1
         assert shares(objective) == [None, None]
@@ -103,16 +140,21 @@ def test_shares_of_queries_and_features(ranker_class, specified, given):
         assert shares(n_features=n_features) == pytest.approx([TREE_SHARE, NODE_SHARE])
     for n_features in (1, 7, 8, 9, 13, 14, 20):
         by_tree, by_node = shares(n_features=n_features)
-        # At least eight features at a node, and so many more for a tree, as far as there are as many.
+        # At least eight features at a node, and so many more for a tree, as far as there are as
+        # many.
         assert by_tree * by_node * n_features == pytest.approx(min(MIN_NODE_FEATURES, n_features))
-        assert by_tree * n_features == pytest.approx(min(MIN_NODE_FEATURES / NODE_SHARE, n_features))
+        assert by_tree * n_features == pytest.approx(
+            min(MIN_NODE_FEATURES / NODE_SHARE, n_features)
+        )
     # With features of lists, trees and nodes draw as many as from the columns of X alone.
     for n_features, n_nodes in ((1, 1), (10, 8), (50, TREE_SHARE * NODE_SHARE * 50)):
         by_tree, by_node = shares(n_features=n_features, n_added=2 * n_features)
         assert by_tree * by_node * 3 * n_features == pytest.approx(n_nodes)
         assert by_node == pytest.approx(NODE_SHARE)
     # With a share of the user, the other one follows.
-    assert shares(n_features=50, colsample_bytree=0.6) == pytest.approx([0.6, TREE_SHARE * NODE_SHARE / 0.6])
+    assert shares(n_features=50, colsample_bytree=0.6) == pytest.approx(
+        [0.6, TREE_SHARE * NODE_SHARE / 0.6]
+    )
     assert shares(n_features=50, colsample_bytree=0.3) == [0.3, 1.0]
     assert shares(n_features=50, colsample_bynode=0.3) == [1.0, 0.3]
     assert shares(n_features=50, colsample_bytree=0.6, colsample_bynode=0.3) == [0.6, 0.3]
@@ -127,7 +169,9 @@ def test_penalties(ranker_class, given):
     if ranker_class is br.XGBoostRanker:
         aliases = [("lambda", "min_child_weight"), names]
     for objective in ("softmax", NATIVE[ranker_class][0], squares):
-        assert objective == "softmax" or given(names, objective) == [defaults[name] for name in names]
+        assert objective == "softmax" or given(names, objective) == [
+            defaults[name] for name in names
+        ]
         for pair in aliases:
             assert given(names, objective, **dict(zip(pair, (3.0, 2.0), strict=True))) == [3.0, 2.0]
         assert given(names, objective, reg_lambda=0)[0] == 0
@@ -145,7 +189,11 @@ def test_all_of_them_reach_the_booster(ranker_class, data, given):
     assert len(ranker.evals_result_["training"]["ndcg"]) == ranker.best_iteration_
     names = ["learning_rate", "colsample_bytree", "colsample_bynode", "reg_lambda"]
     if ranker_class is br.LightGBMRanker:
-        values = dict(line[1:-1].split(": ") for line in ranker.booster_.model_to_string().splitlines() if ": " in line)
+        values = dict(
+            line[1:-1].split(": ")
+            for line in ranker.booster_.model_to_string().splitlines()
+            if ": " in line
+        )
     else:
         values, names = of_trees(ranker), [*names, "min_child_weight"]
     stored = [float(values[ranker._backend.parameters.PARAMETERS[name]]) for name in names]
@@ -157,9 +205,16 @@ def test_leaves_of_our_losses_on_lightgbm(data):
         ranker = br.LightGBMRanker(*objective, **SMALL, **parameters).fit(*data)
         return int(re.search(r"\[num_leaves: (\d+)\]", ranker.booster_.model_to_string())[1])
 
-    assert leaves() == leaves("edge-logistic", num_leaves=None) == of_lightgbm.TREE_SHAPE["num_leaves"]
+    assert (
+        leaves() == leaves("edge-logistic", num_leaves=None) == of_lightgbm.TREE_SHAPE["num_leaves"]
+    )
     assert leaves("lambdarank") == leaves("rank_xendcg", num_leaves=None) == leaves(squares) == 31
-    assert leaves(num_leaves=5) == leaves("lambdarank", num_leaves=5) == leaves(squares, num_leaf=5) == 5
+    assert (
+        leaves(num_leaves=5)
+        == leaves("lambdarank", num_leaves=5)
+        == leaves(squares, num_leaf=5)
+        == 5
+    )
 
 
 def test_trees_of_our_losses_on_xgboost_grow_by_leaves(data):
@@ -169,7 +224,13 @@ def test_trees_of_our_losses_on_xgboost_grow_by_leaves(data):
 
     ours = tuple(of_xgboost.TREE_SHAPE[name] for name in ("grow_policy", "max_leaves", "max_depth"))
     theirs = ("depthwise", 0, 6)
-    assert shape() == shape("edge-logistic") == shape(booster="dart") == shape(tree_method="approx") == ours
+    assert (
+        shape()
+        == shape("edge-logistic")
+        == shape(booster="dart")
+        == shape(tree_method="approx")
+        == ours
+    )
     assert shape("rank:ndcg") == shape(squares) == theirs
     # Whoever sets one of the three gets XGBoost's defaults of the others.
     assert shape(max_depth=6) == shape("rank:ndcg", max_depth=6) == theirs
@@ -180,6 +241,7 @@ def test_trees_of_our_losses_on_xgboost_grow_by_leaves(data):
     assert shape(tree_method="exact") == theirs
     assert shape(tree_method="exact", max_depth=3) == ("depthwise", 0, 3)
     for objective, expected in (("softmax", "1"), ("rank:ndcg", "0")):
-        # Rounds have their own seeds, so that they do not depend on other trainings in the same process.
+        # Rounds have their own seeds, so that they do not depend on other trainings in the same
+        # process.
         config = json.loads(br.XGBoostRanker(objective, **SMALL).fit(*data).booster_.save_config())
         assert config["learner"]["generic_param"]["seed_per_iteration"] == expected

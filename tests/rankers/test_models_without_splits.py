@@ -1,7 +1,8 @@
-"""Rounds and models without splits: LightGBM does not keep a round without one, and later rounds may have some.
+"""Rounds and models without splits: LightGBM does not keep a round without one, and later rounds
+may have some.
 
-So the number of rounds of a model can be less than the number of the round after which the training stopped.
-"""
+So the number of rounds of a model can be less than the number of the round after which the training
+stopped."""
 
 import lightgbm as lgb
 import numpy as np
@@ -13,7 +14,13 @@ from sklearn.base import clone
 import boostrank as br
 
 # A random half of the documents decides whether a split gains enough.
-SETTINGS = {"min_split_gain": 5, "subsample": 0.5, "subsample_freq": 1, "random_state": 0, "n_jobs": 1}
+SETTINGS = {
+    "min_split_gain": 5,
+    "subsample": 0.5,
+    "subsample_freq": 1,
+    "random_state": 0,
+    "n_jobs": 1,
+}
 SETTINGS |= {"num_leaves": 31, "reg_lambda": 50.0, **PLAIN}
 
 
@@ -42,10 +49,14 @@ def expect_best(ranker, test):
 @pytest.mark.parametrize("boosting", ["gbdt", "dart"])
 def test_early_stopping_keeps_the_model_of_the_best_round(noisy, boosting):
     train, test = noisy
-    ranker = br.LightGBMRanker("softmax", n_estimators=15, boosting=boosting, **SETTINGS).fit(*train, eval_set=[test])
+    ranker = br.LightGBMRanker("softmax", n_estimators=15, boosting=boosting, **SETTINGS).fit(
+        *train, eval_set=[test]
+    )
     assert ranker.best_iteration_ < 15
     assert ranker.best_score_["valid_0"]["ndcg"] == ranker.evals_result_["valid_0"]["ndcg"][-1]
-    ranker = br.LightGBMRanker("softmax", n_estimators=30, early_stopping_rounds=10, boosting=boosting, **SETTINGS)
+    ranker = br.LightGBMRanker(
+        "softmax", n_estimators=30, early_stopping_rounds=10, boosting=boosting, **SETTINGS
+    )
     expect_best(ranker.fit(*train, eval_set=[test]), test)
     if boosting == "gbdt":
         for patience in (10, 100):
@@ -58,7 +69,9 @@ def test_early_stopping_keeps_the_model_of_the_best_round(noisy, boosting):
 
 
 X, Y, QID = br.make_ranking(n_queries=10, n_documents=5, random_state=0)
-RANKERS = [ranker("softmax", n_estimators=2, n_jobs=1) for ranker in (br.LightGBMRanker, br.XGBoostRanker)]
+RANKERS = [
+    ranker("softmax", n_estimators=2, n_jobs=1) for ranker in (br.LightGBMRanker, br.XGBoostRanker)
+]
 DART = br.LightGBMRanker("softmax", n_estimators=2, n_jobs=1, boosting="dart")
 
 
@@ -70,7 +83,10 @@ def test_a_model_without_splits_warns(ranker):
         assert np.ptp(fitted.predict(features)) == 0
     for label in (0, 1):
         cause = f"The cause is that all labels are {label}; give labels that differ within queries"
-        with pytest.warns(UserWarning, match=f"no tree has a split, so every document gets the same score. {cause}"):
+        with pytest.warns(
+            UserWarning,
+            match=f"no tree has a split, so every document gets the same score. {cause}",
+        ):
             clone(ranker).fit(X, np.full(len(Y), label), QID)
 
 
@@ -84,6 +100,10 @@ def test_a_model_without_splits_warns(ranker):
     ],
 )
 def test_logs_from_which_nothing_can_be_learned_are_a_warning(ranker, clicked, model, cause):
-    log = br.ClickLog(np.repeat(np.arange(8), 5), np.arange(40), np.tile(np.arange(1, 6), 8), np.full(40, clicked))
-    with pytest.warns(UserWarning, match=f"every document gets the same score. The cause is that {cause}$"):
+    log = br.ClickLog(
+        np.repeat(np.arange(8), 5), np.arange(40), np.tile(np.arange(1, 6), 8), np.full(40, clicked)
+    )
+    with pytest.warns(
+        UserWarning, match=f"every document gets the same score. The cause is that {cause}$"
+    ):
         clone(ranker).fit(np.arange(40.0)[:, None], br.ClickLabels(log, model))

@@ -1,4 +1,5 @@
-"""Our losses: the models are those of lightgbm.train and xgboost.train, also with native parameters of trees.
+"""Our losses: the models are those of lightgbm.train and xgboost.train, also with native parameters
+of trees.
 
 test_peers.py tests native parameters with the libraries' own objectives.
 """
@@ -31,12 +32,24 @@ def by_hand(objective):
 def scores(ranker_class, objective="softmax", **parameters):
     # The exact tree method does not draw the features of a node.
     by_node = {"colsample_bynode": None} if parameters.get("tree_method") == "exact" else {}
-    settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **PLAIN_TREES, **by_node}
+    settings = {
+        "n_estimators": ROUNDS,
+        "learning_rate": LEARNING_RATE,
+        "n_jobs": 1,
+        **PLAIN_TREES,
+        **by_node,
+    }
     return ranker_class(objective, **{**settings, **parameters}).fit(X, Y, QID).predict(X)
 
 
 def scores_of_lightgbm_itself(objective, **parameters):
-    native = {"deterministic": True, "force_col_wise": True, "num_threads": 1, "verbosity": -1, "metric": "None"}
+    native = {
+        "deterministic": True,
+        "force_col_wise": True,
+        "num_threads": 1,
+        "verbosity": -1,
+        "metric": "None",
+    }
     native.update(learning_rate=LEARNING_RATE, **LIGHTGBM_DEFAULTS, **parameters)
     dataset = lightgbm.Dataset(X, Y, group=SIZES, params=dict(native))
     native["objective"] = objective
@@ -44,7 +57,12 @@ def scores_of_lightgbm_itself(objective, **parameters):
 
 
 def scores_of_xgboost_itself(objective, **parameters):
-    native = {"base_score": 0, "disable_default_eval_metric": True, "nthread": 1, "eta": LEARNING_RATE}
+    native = {
+        "base_score": 0,
+        "disable_default_eval_metric": True,
+        "nthread": 1,
+        "eta": LEARNING_RATE,
+    }
     native.update(XGBOOST_PENALTIES | parameters)
     if native.get("tree_method") != "exact" and not parameters.keys() & XGBOOST_SHAPE:
         native.update(XGBOOST_SHAPE)
@@ -66,9 +84,16 @@ def test_the_library_gets_the_gradients_of_the_loss(ranker_class, objective):
     np.testing.assert_array_equal(scores(ranker_class, objective, k=10), expected)
     np.testing.assert_array_equal(scores_of_library(function), expected)
     if ranker_class is br.LightGBMRanker:
-        settings = {"n_estimators": ROUNDS, "learning_rate": LEARNING_RATE, "n_jobs": 1, **LIGHTGBM_DEFAULTS}
+        settings = {
+            "n_estimators": ROUNDS,
+            "learning_rate": LEARNING_RATE,
+            "n_jobs": 1,
+            **LIGHTGBM_DEFAULTS,
+        }
         estimator = lightgbm.LGBMRanker(objective=function, metric="None", verbosity=-1, **settings)
-        np.testing.assert_allclose(estimator.fit(X, Y, group=SIZES).predict(X), expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            estimator.fit(X, Y, group=SIZES).predict(X), expected, rtol=1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -76,11 +101,20 @@ def test_the_library_gets_the_gradients_of_the_loss(ranker_class, objective):
     [
         (br.LightGBMRanker, {"data_sample_strategy": "goss", "top_rate": 0.3}),
         (br.LightGBMRanker, {"linear_tree": True, "linear_lambda": 1.0}),
-        (br.LightGBMRanker, {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True}),
+        (
+            br.LightGBMRanker,
+            {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True},
+        ),
         (br.XGBoostRanker, {"tree_method": "exact"}),
-        (br.XGBoostRanker, {"grow_policy": "lossguide", "max_leaves": 5, "max_depth": 0, "tree_method": "approx"}),
+        (
+            br.XGBoostRanker,
+            {"grow_policy": "lossguide", "max_leaves": 5, "max_depth": 0, "tree_method": "approx"},
+        ),
         (br.XGBoostRanker, {"booster": "dart", "rate_drop": 0.5}),
-        (br.XGBoostRanker, {"colsample_bynode": 0.5, "colsample_bylevel": 0.5, "max_delta_step": 0.1}),
+        (
+            br.XGBoostRanker,
+            {"colsample_bynode": 0.5, "colsample_bylevel": 0.5, "max_delta_step": 0.1},
+        ),
     ],
     ids=str,
 )
@@ -92,7 +126,10 @@ def test_trees_are_those_of_the_library(ranker_class, native):
 
 
 def test_a_random_forest_is_an_error():
-    for objective, native in (("softmax", {"boosting": "rf"}), ("lambdarank", {"boosting_type": "random_forest"})):
+    for objective, native in (
+        ("softmax", {"boosting": "rf"}),
+        ("lambdarank", {"boosting_type": "random_forest"}),
+    ):
         with pytest.raises(ValueError, match="take no custom objective"):
             scores(br.LightGBMRanker, objective, **native, **BAGGING)
 
@@ -108,7 +145,11 @@ def test_dart_with_a_surrogate_gives_the_same_model_every_time(native):
     assert not np.array_equal(models[0], scores(br.LightGBMRanker, **native))
 
 
-@pytest.mark.parametrize("parameters", [{"max_leaves": 5}, {"grow_policy": "lossguide"}, {"max_bin": 16}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{"max_leaves": 5}, {"grow_policy": "lossguide"}, {"max_bin": 16}], ids=str
+)
 def test_parameters_that_the_exact_tree_method_ignores_are_errors(parameters):
-    with pytest.raises(ValueError, match=f"{next(iter(parameters))}=.* no effect.*tree_method='exact'"):
+    with pytest.raises(
+        ValueError, match=f"{next(iter(parameters))}=.* no effect.*tree_method='exact'"
+    ):
         scores(br.XGBoostRanker, tree_method="exact", **parameters)

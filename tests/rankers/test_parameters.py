@@ -1,4 +1,5 @@
-"""Parameters of the rankers: other names, native ones, refused ones, values without meaning, and subclasses."""
+"""Parameters of the rankers: other names, native ones, refused ones, values without meaning, and
+subclasses."""
 
 import io
 import sys
@@ -29,9 +30,17 @@ def scores(ranker_class, objective="softmax", **parameters):
     [
         (br.LightGBMRanker, {"eta": 0.3}, {"learning_rate": 0.3}),
         (br.LightGBMRanker, {"num_iterations": 3}, {"n_estimators": 3}),
-        (br.LightGBMRanker, {"bagging_fraction": 0.5, "bagging_freq": 1}, {"subsample": 0.5, "subsample_freq": 1}),
+        (
+            br.LightGBMRanker,
+            {"bagging_fraction": 0.5, "bagging_freq": 1},
+            {"subsample": 0.5, "subsample_freq": 1},
+        ),
         (br.LightGBMRanker, {"verbose": -1, "min_hessian": 30.0}, {"min_child_weight": 30.0}),
-        (br.LightGBMRanker, {**HELD_OUT, "early_stopping_round": 1}, {**HELD_OUT, "early_stopping_rounds": 1}),
+        (
+            br.LightGBMRanker,
+            {**HELD_OUT, "early_stopping_round": 1},
+            {**HELD_OUT, "early_stopping_rounds": 1},
+        ),
         (br.XGBoostRanker, {"alpha": 0.5, "lambda": 2.0}, {"reg_alpha": 0.5, "reg_lambda": 2.0}),
         (br.XGBoostRanker, {"min_split_loss": 2.0, "nthread": 1}, {"gamma": 2.0}),
         (br.XGBoostRanker, {"seed": 5, "subsample": 0.5}, {"random_state": 5, "subsample": 0.5}),
@@ -52,7 +61,11 @@ REFUSED = [
     (br.LightGBMRanker, {"input_model": "model.txt"}, "load_model"),
     (br.LightGBMRanker, {"weight_column": "0"}, "sample_weight"),
     (br.XGBoostRanker, {"custom_metric": "auc"}, "eval_metric"),
-    (br.XGBoostRanker, {"objective": "squared", "lambdarank_pair_method": "mean"}, "its own objectives"),
+    (
+        br.XGBoostRanker,
+        {"objective": "squared", "lambdarank_pair_method": "mean"},
+        "its own objectives",
+    ),
     (br.XGBoostRanker, {"rate_drop": 0.1}, "booster='dart'"),
     (br.XGBoostRanker, {"booster": "gblinear"}, "'gbtree' or 'dart'; got 'gblinear'"),
 ]
@@ -60,17 +73,27 @@ REFUSED = [
 
 @for_each(("ranker_class", "native", "remedy"), REFUSED)
 def test_parameters_without_a_meaning_are_errors_with_a_remedy(ranker_class, native, remedy):
-    with pytest.raises(ValueError, match=f"(?s)(?={list(native)[-1]}|.*{list(native)[-1]}).*{remedy}"):
+    with pytest.raises(
+        ValueError, match=f"(?s)(?={list(native)[-1]}|.*{list(native)[-1]}).*{remedy}"
+    ):
         scores(ranker_class, **native)
 
 
 @for_each(
     ("ranker_class", "parameters", "message"),
     [
-        (br.LightGBMRanker, {"num_trees": 6, "num_iterations": 4}, "num_trees=6 and num_iterations=4"),
+        (
+            br.LightGBMRanker,
+            {"num_trees": 6, "num_iterations": 4},
+            "num_trees=6 and num_iterations=4",
+        ),
         (br.LightGBMRanker, {"mc": [1], "monotone_constraints": [0]}, "mc=.*monotone_constraints="),
         (br.XGBoostRanker, {"learning_rate": 0.2, "eta": 0.3}, "learning_rate=0.2 and eta=0.3"),
-        (br.XGBoostRanker, {"objective": "softmx"}, r"squared, .*; got 'softmx' \(did you mean 'softmax'\?\)$"),
+        (
+            br.XGBoostRanker,
+            {"objective": "softmx"},
+            r"squared, .*; got 'softmx' \(did you mean 'softmax'\?\)$",
+        ),
         (br.LightGBMRanker, {"objective": "lamdarank"}, "did you mean '(consistent-)?lambdarank'"),
         (br.LightGBMRanker, {"gain": "exp"}, "did you mean 'exp2'"),
         (br.XGBoostRanker, {"discount": "log"}, "did you mean 'log2'"),
@@ -78,7 +101,11 @@ def test_parameters_without_a_meaning_are_errors_with_a_remedy(ranker_class, nat
         (br.LightGBMRanker, {"importance_type": "gian"}, "did you mean 'gain'"),
         (br.LightGBMRanker, {"num_leafs": 1}, "num_leafs.*did you mean 'num_leaves'"),
         (br.LightGBMRanker, {"label_gian": 1}, "label_gian.*did you mean 'gain'"),
-        (br.XGBoostRanker, {"colsample_bynod": 1}, "colsample_bynod.*did you mean 'colsample_bynode'"),
+        (
+            br.XGBoostRanker,
+            {"colsample_bynod": 1},
+            "colsample_bynod.*did you mean 'colsample_bynode'",
+        ),
         (br.XGBoostRanker, {"eval_metrics": 1}, "eval_metrics.*did you mean 'eval_metric'"),
     ],
 )
@@ -119,7 +146,8 @@ def test_subclasses_with_keywords_keep_the_parameters_of_the_base_class(ranker_c
     expected = {**ranker_class().get_params(), "other": 5, "n_estimators": 50, "extra": "native"}
     assert ranker.get_params() == clone(ranker).get_params() == expected
     assert clone(Own(eta=0.3)).set_params(n_estimators=3).fit(X, Y, QID).best_iteration_ == 3
-    # The default is that of the subclass, so that another name of the parameter does not contradict it.
+    # The default is that of the subclass, so that another name of the parameter does not contradict
+    # it.
     assert Own(num_boost_round=2).fit(X, Y, QID).best_iteration_ == 2
 
 
@@ -128,11 +156,15 @@ def test_subclasses_may_take_few_parameters(ranker_class):
 
     class Own(ranker_class):
         def __init__(self, n_estimators=7):
-            super().__init__("softmax", k=3, n_estimators=n_estimators, reg_lambda=1.0, n_jobs=1, **native)
+            super().__init__(
+                "softmax", k=3, n_estimators=n_estimators, reg_lambda=1.0, n_jobs=1, **native
+            )
 
     ranker, settings = clone(Own(5)), {"n_estimators": 5, "k": 3, **native}
     assert ranker.get_params() == {"n_estimators": 5}
-    np.testing.assert_array_equal(ranker.fit(X, Y, QID).predict(X), scores(ranker_class, reg_lambda=1.0, **settings))
+    np.testing.assert_array_equal(
+        ranker.fit(X, Y, QID).predict(X), scores(ranker_class, reg_lambda=1.0, **settings)
+    )
     # Parameters that only the base class takes can be set.
     changed = {"reg_lambda": 3.0, "max_depth": 2}
     found = ranker.set_params(**changed).fit(X, Y, QID).predict(X)
@@ -140,8 +172,14 @@ def test_subclasses_may_take_few_parameters(ranker_class):
 
 
 def test_fits_in_four_threads_leave_the_process_as_it_was(ranker_class):
-    native = {"min_data_in_bin": 1} if ranker_class is br.LightGBMRanker else {"max_delta_step": 1.0}
-    expected, filters, stream = scores(ranker_class, **SMALL, **native), list(warnings.filters), io.StringIO()
+    native = (
+        {"min_data_in_bin": 1} if ranker_class is br.LightGBMRanker else {"max_delta_step": 1.0}
+    )
+    expected, filters, stream = (
+        scores(ranker_class, **SMALL, **native),
+        list(warnings.filters),
+        io.StringIO(),
+    )
     with redirect_stdout(stream), redirect_stderr(stream):
         with ThreadPoolExecutor(4) as pool:
             found = list(pool.map(lambda _: scores(ranker_class, **SMALL, **native), range(4)))
@@ -151,16 +189,28 @@ def test_fits_in_four_threads_leave_the_process_as_it_was(ranker_class):
     assert warnings.filters == filters
 
 
-DART = {br.LightGBMRanker: {"boosting": "dart"}, br.XGBoostRanker: {"booster": "dart", "rate_drop": 0.5}}
+DART = {
+    br.LightGBMRanker: {"boosting": "dart"},
+    br.XGBoostRanker: {"booster": "dart", "rate_drop": 0.5},
+}
 
 
 @pytest.mark.parametrize(("ranker_class", "native"), DART.items())
-def test_early_stopping_returns_the_evaluated_model_if_later_rounds_change_earlier_ones(ranker_class, native):
+def test_early_stopping_returns_the_evaluated_model_if_later_rounds_change_earlier_ones(
+    ranker_class, native
+):
     held_out = br.make_ranking(n_queries=15, random_state=1)
     settings = {**SMALL, "learning_rate": 0.5, "n_estimators": 40, "early_stopping_rounds": 5}
-    ranker = ranker_class("softmax", **settings, **native).fit(X, Y, QID, eval_set=[tuple(held_out)])
+    ranker = ranker_class("softmax", **settings, **native).fit(
+        X, Y, QID, eval_set=[tuple(held_out)]
+    )
     history = ranker.evals_result_["valid_0"]["ndcg"]
-    assert ranker.best_iteration_ == int(np.argmax(history)) + 1 == ranker.apply(X).shape[1] < len(history)
+    assert (
+        ranker.best_iteration_
+        == int(np.argmax(history)) + 1
+        == ranker.apply(X).shape[1]
+        < len(history)
+    )
     assert ranker.score(*held_out) == pytest.approx(max(history), abs=1e-9)
 
 

@@ -1,9 +1,10 @@
-"""With the libraries' own objectives, our rankers give the numbers of LGBMRanker and XGBRanker, bit for bit.
+"""With the libraries' own objectives, our rankers give the numbers of LGBMRanker and XGBRanker, bit
+for bit.
 
-There are three differences, which are documented: our weights are relative, so that the libraries' rankers get weights
-with the mean 1; our scores of a random forest are sums over its trees; and our NDCG of a query without relevant
-documents is 0. Parameters of trees with our losses are tested in test_native_training.py.
-"""
+There are three differences, which are documented: our weights are relative, so that the libraries'
+rankers get weights with the mean 1; our scores of a random forest are sums over its trees; and our
+NDCG of a query without relevant documents is 0. Parameters of trees with our losses are tested in
+test_native_training.py."""
 
 import inspect
 import re
@@ -24,7 +25,8 @@ X, Y, QID = br.make_ranking(n_queries=30, random_state=3)
 X = X.astype(np.float32).astype(np.float64)
 SIZES = np.bincount(QID)
 X_VALID, Y_VALID, QID_VALID = br.make_ranking(n_queries=15, random_state=4)
-# LightGBM chooses by measured time how it builds histograms, and XGBoost's estimators have a learning rate of 0.3.
+# LightGBM chooses by measured time how it builds histograms, and XGBoost's estimators have a
+# learning rate of 0.3.
 FIXED = {"deterministic": True, "force_col_wise": True, "verbose": -1}
 
 
@@ -33,34 +35,71 @@ def rankers(objective, **settings):
     settings = {"n_estimators": 5, "n_jobs": 1, **settings}
     if objective.startswith("rank:"):
         of_xgboost = {"tree_method": "hist", "base_score": 0.0, "learning_rate": 0.1, **settings}
-        return br.XGBoostRanker(objective, **settings), xgboost.XGBRanker(objective=objective, **of_xgboost)
-    return br.LightGBMRanker(objective, **settings), lightgbm.LGBMRanker(objective=objective, **FIXED, **settings)
+        return br.XGBoostRanker(objective, **settings), xgboost.XGBRanker(
+            objective=objective, **of_xgboost
+        )
+    return br.LightGBMRanker(objective, **settings), lightgbm.LGBMRanker(
+        objective=objective, **FIXED, **settings
+    )
 
 
 @pytest.mark.parametrize(
     ("objective", "settings"),
     [
         ("lambdarank", {}),
-        ("lambdarank", {"num_leaves": 7, "learning_rate": 0.3, "min_child_samples": 3, "reg_lambda": 1.0}),
-        ("lambdarank", {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5, "random_state": 7}),
-        ("lambdarank", {"boosting_type": "dart", "subsample": 0.7, "subsample_freq": 1, "random_state": 1}),
+        (
+            "lambdarank",
+            {"num_leaves": 7, "learning_rate": 0.3, "min_child_samples": 3, "reg_lambda": 1.0},
+        ),
+        (
+            "lambdarank",
+            {"subsample": 0.6, "subsample_freq": 1, "colsample_bytree": 0.5, "random_state": 7},
+        ),
+        (
+            "lambdarank",
+            {"boosting_type": "dart", "subsample": 0.7, "subsample_freq": 1, "random_state": 1},
+        ),
         # GOSS samples from round 1 / learning_rate on.
-        ("lambdarank", {"data_sample_strategy": "goss", "top_rate": 0.3, "learning_rate": 0.5, "random_state": 2}),
+        (
+            "lambdarank",
+            {
+                "data_sample_strategy": "goss",
+                "top_rate": 0.3,
+                "learning_rate": 0.5,
+                "random_state": 2,
+            },
+        ),
         ("lambdarank", {"max_bin": 15, "extra_trees": True, "reg_alpha": 0.1, "random_state": 3}),
-        ("lambdarank", {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1, "random_state": 4}),
+        (
+            "lambdarank",
+            {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1, "random_state": 4},
+        ),
         ("lambdarank", {"linear_tree": True, "linear_lambda": 1.0}),
         ("lambdarank", {"lambdarank_truncation_level": 3, "sigmoid": 2.0}),
         ("lambdarank", {"lambdarank_norm": False}),
-        ("lambdarank", {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True}),
+        (
+            "lambdarank",
+            {"use_quantized_grad": True, "num_grad_quant_bins": 16, "quant_train_renew_leaf": True},
+        ),
         ("rank_xendcg", {"objective_seed": 77}),
         ("rank:ndcg", {}),
-        ("rank:ndcg", {"max_depth": 3, "learning_rate": 0.3, "min_child_weight": 0.1, "gamma": 0.01}),
+        (
+            "rank:ndcg",
+            {"max_depth": 3, "learning_rate": 0.3, "min_child_weight": 0.1, "gamma": 0.01},
+        ),
         ("rank:ndcg", {"subsample": 0.6, "colsample_bytree": 0.5, "random_state": 7}),
         ("rank:ndcg", {"booster": "dart", "rate_drop": 0.3, "random_state": 1}),
         ("rank:ndcg", {"tree_method": "exact", "reg_lambda": 2.0}),
         ("rank:ndcg", {"tree_method": "approx", "max_bin": 16}),
         ("rank:ndcg", {"grow_policy": "lossguide", "max_leaves": 6, "max_depth": 0}),
-        ("rank:ndcg", {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 2, "random_state": 3}),
+        (
+            "rank:ndcg",
+            {
+                "lambdarank_pair_method": "mean",
+                "lambdarank_num_pair_per_sample": 2,
+                "random_state": 3,
+            },
+        ),
         ("rank:ndcg", {"lambdarank_unbiased": True, "lambdarank_num_pair_per_sample": 4}),
         ("rank:pairwise", {}),
         ("rank:map", {"learning_rate": 0.2}),
@@ -69,12 +108,17 @@ def rankers(objective, **settings):
 )
 def test_models_are_those_of_the_library(objective, settings):
     labels = np.minimum(Y, 1) if objective == "rank:map" else Y
-    ours, theirs = (one.fit(X, labels, group=SIZES).predict(X) for one in rankers(objective, **settings))
+    ours, theirs = (
+        one.fit(X, labels, group=SIZES).predict(X) for one in rankers(objective, **settings)
+    )
     np.testing.assert_array_equal(ours, theirs.astype(np.float64))
     assert np.ptp(ours) > 0
     if settings:
         plain = rankers(objective, learning_rate=settings.get("learning_rate", 0.1))[0]
-        assert not np.array_equal(ours, plain.fit(X, labels, QID).predict(X)) or objective == "rank:map"
+        assert (
+            not np.array_equal(ours, plain.fit(X, labels, QID).predict(X))
+            or objective == "rank:map"
+        )
 
 
 def test_weights_gains_and_initial_scores_are_those_of_the_libraries():
@@ -83,10 +127,14 @@ def test_weights_gains_and_initial_scores_are_those_of_the_libraries():
     ours, theirs = rankers("lambdarank")
     theirs.fit(X, Y, group=SIZES, sample_weight=weights)
     # Only the ratios of our weights count.
-    np.testing.assert_array_equal(ours.fit(X, Y, QID, sample_weight=1024 * weights).predict(X), theirs.predict(X))
+    np.testing.assert_array_equal(
+        ours.fit(X, Y, QID, sample_weight=1024 * weights).predict(X), theirs.predict(X)
+    )
     start = np.random.default_rng(0).normal(size=len(Y)).astype(np.float32)
     theirs = rankers("rank:ndcg", ndcg_exp_gain=False)[1].fit(X, Y, qid=QID, base_margin=start)
-    ours = br.XGBoostRanker(None, n_estimators=5, gain="linear", n_jobs=1).fit(X, Y, QID, init_score=start)
+    ours = br.XGBoostRanker(None, n_estimators=5, gain="linear", n_jobs=1).fit(
+        X, Y, QID, init_score=start
+    )
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
     assert ours.objective_ == xgboost.XGBRanker().objective == "rank:ndcg"
 
@@ -100,11 +148,16 @@ def test_a_training_goes_on_as_that_of_the_libraries(objective):
     is_lightgbm = objective == "lambdarank"
     theirs.fit(X, Y, group=SIZES, **{"init_model" if is_lightgbm else "xgb_model": first})
     for model in (first, first.booster_ if is_lightgbm else first.get_booster()):
-        np.testing.assert_array_equal(ours.fit(X, Y, QID, init_model=model).predict(X), theirs.predict(X))
+        np.testing.assert_array_equal(
+            ours.fit(X, Y, QID, init_model=model).predict(X), theirs.predict(X)
+        )
 
 
-# Scripts in which only the import is changed. LightGBM warns that it prefers eval_X and that eval_at is given twice.
-of_lightgbm = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated", "ignore:Found 'eval_at'")
+# Scripts in which only the import is changed. LightGBM warns that it prefers eval_X and that
+# eval_at is given twice.
+of_lightgbm = pytest.mark.filterwarnings(
+    "ignore:The argument 'eval_set' is deprecated", "ignore:Found 'eval_at'"
+)
 
 
 @of_lightgbm
@@ -120,7 +173,13 @@ of_lightgbm = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is depr
 def test_a_script_for_lgbmranker_gives_its_model(settings):
     rows, models = QID_VALID < 12, []
     for ranker_class, fixed in ((br.LightGBMRanker, {}), (lightgbm.LGBMRanker, FIXED)):
-        parameters = {"objective": None, "class_weight": None, "task": "train", "n_jobs": 1, "n_estimators": 20}
+        parameters = {
+            "objective": None,
+            "class_weight": None,
+            "task": "train",
+            "n_jobs": 1,
+            "n_estimators": 20,
+        }
         sets = [(X_VALID[rows], Y_VALID[rows]), (X, Y)]
         groups = {"group": SIZES.astype(float), "eval_group": [np.bincount(QID_VALID[rows]), SIZES]}
         neutral = {"feature_name": "auto", "categorical_feature": "auto"}
@@ -136,32 +195,64 @@ def test_a_script_for_lgbmranker_gives_its_model(settings):
     "settings",
     [
         {"base_score": 0.5},
-        {"base_score": None, "missing": np.inf, "scale_pos_weight": None, "validate_parameters": True},
+        {
+            "base_score": None,
+            "missing": np.inf,
+            "scale_pos_weight": None,
+            "validate_parameters": True,
+        },
         {"callbacks": [xgboost.callback.LearningRateScheduler([0.3, 0.2, 0.1, 0.3, 0.2])]},
         {"eval_metric": ["ndcg@3", "ndcg@5-", "ndcg"]},
     ],
     ids=lambda settings: "-".join(settings),
 )
 def test_a_script_for_xgbranker_gives_its_model(settings):
-    features, models = np.where(X > 2, np.inf, X) if "missing" in settings else X, rankers("rank:pairwise", **settings)
-    first = None if "base_score" in settings else rankers("rank:pairwise")[1].fit(features, Y, qid=QID)
+    features, models = (
+        np.where(X > 2, np.inf, X) if "missing" in settings else X,
+        rankers("rank:pairwise", **settings),
+    )
+    first = (
+        None if "base_score" in settings else rankers("rank:pairwise")[1].fit(features, Y, qid=QID)
+    )
     sets = {"eval_set": [(features, Y), (X_VALID, Y_VALID)], "eval_qid": [QID, QID_VALID]}
     for model in models:
-        model.fit(features, Y, qid=QID, **sets, xgb_model=first, sample_weight_eval_set=None, verbose=False)
-    ours, theirs = (model.predict(features, validate_features=True, output_margin=True) for model in models)
+        model.fit(
+            features,
+            Y,
+            qid=QID,
+            **sets,
+            xgb_model=first,
+            sample_weight_eval_set=None,
+            verbose=False,
+        )
+    ours, theirs = (
+        model.predict(features, validate_features=True, output_margin=True) for model in models
+    )
     np.testing.assert_allclose(ours, theirs, atol=1e-7 if "base_score" in settings else 0)
     assert np.ptp(theirs) > 0
-    assert list(models[0].evals_result()) == list(models[1].evals_result()) == ["validation_0", "validation_1"]
+    assert (
+        list(models[0].evals_result())
+        == list(models[1].evals_result())
+        == ["validation_0", "validation_1"]
+    )
 
 
 @of_lightgbm
 @pytest.mark.parametrize("seed", range(2))
 def test_with_the_metric_of_the_library_early_stopping_finds_its_round(seed):
     """Features of few values give many ties, and three queries have no relevant document."""
-    (features, labels, ids), held_out = (br.make_ranking(20, random_state=i) for i in (seed, seed + 100))
+    (features, labels, ids), held_out = (
+        br.make_ranking(20, random_state=i) for i in (seed, seed + 100)
+    )
     train, valid = features.round(), held_out.X.round()
-    settings, sizes = {"n_estimators": 60, "learning_rate": 0.2, "early_stopping_rounds": 4}, np.bincount(ids)
-    sets = {"eval_set": [(valid, np.where(held_out.qid < 3, 0, held_out.y))], "eval_group": [np.bincount(held_out.qid)]}
+    settings, sizes = (
+        {"n_estimators": 60, "learning_rate": 0.2, "early_stopping_rounds": 4},
+        np.bincount(ids),
+    )
+    sets = {
+        "eval_set": [(valid, np.where(held_out.qid < 3, 0, held_out.y))],
+        "eval_group": [np.bincount(held_out.qid)],
+    }
     ours, theirs = rankers("lambdarank", **settings)
     theirs.fit(train, labels, group=sizes, eval_at=[3], **sets)
     ours.fit(train, labels, group=sizes, eval_metric="lightgbm:ndcg@3", **sets)
@@ -171,7 +262,9 @@ def test_with_the_metric_of_the_library_early_stopping_finds_its_round(seed):
     np.testing.assert_array_equal(ours.predict(valid), theirs.predict(valid))
     theirs = rankers("rank:ndcg", **settings, eval_metric="ndcg@3")[1]
     theirs.fit(train, labels, group=sizes, verbose=False, **sets)
-    ours = rankers("rank:ndcg", **settings, eval_metric="xgboost:ndcg@3")[0].fit(train, labels, group=sizes, **sets)
+    ours = rankers("rank:ndcg", **settings, eval_metric="xgboost:ndcg@3")[0].fit(
+        train, labels, group=sizes, **sets
+    )
     assert ours.best_iteration_ == theirs.best_iteration + 1
     assert ours.best_score_["valid_0"]["ndcg@3"] == pytest.approx(theirs.best_score, abs=1e-6)
     np.testing.assert_array_equal(ours.predict(valid), theirs.predict(valid))
@@ -182,16 +275,23 @@ def test_with_the_metric_of_the_library_early_stopping_finds_its_round(seed):
 SWITCH = Path(__file__).parents[2] / "examples" / "guide" / "switch.md"
 
 
-@pytest.mark.parametrize("theirs", [lightgbm.LGBMRanker(n_estimators=2, verbose=-1), xgboost.XGBRanker(n_estimators=2)])
+@pytest.mark.parametrize(
+    "theirs", [lightgbm.LGBMRanker(n_estimators=2, verbose=-1), xgboost.XGBRanker(n_estimators=2)]
+)
 def test_the_guide_names_everything_that_the_ranker_of_the_library_has(theirs):
-    """A new keyword or attribute of the library is to be taken, or to be refused with a reason, and named there."""
+    """A new keyword or attribute of the library is to be taken, or to be refused with a reason, and
+    named there."""
     theirs.fit(X, Y, group=SIZES)
     names = {
         name
         for method in (type(theirs).__init__, theirs.fit, theirs.predict)
         for name in inspect.signature(method).parameters
     } - {"self", "kwargs", "X", "y"}
-    names |= {name for name in dir(theirs) if not name.startswith(("_", "set_")) and not hasattr(BaseEstimator, name)}
+    names |= {
+        name
+        for name in dir(theirs)
+        if not name.startswith(("_", "set_")) and not hasattr(BaseEstimator, name)
+    }
     of_both, of_lightgbm, of_xgboost = re.split(r"\n### What .* ha.*\n", SWITCH.read_text())[1:]
     section = of_both + (of_xgboost if hasattr(theirs, "get_booster") else of_lightgbm)
     assert names - set(re.findall(r"\w+", " ".join(re.findall(r"`[^`\n]+`", section)))) == set()
@@ -199,7 +299,11 @@ def test_the_guide_names_everything_that_the_ranker_of_the_library_has(theirs):
 
 @pytest.mark.parametrize("objective", ["lambdarank", "rank:ndcg"])
 def test_parameters_of_the_ranker_of_the_library_train_its_model(objective):
-    theirs = rankers(objective, num_leaves=7) if objective == "lambdarank" else rankers(objective, device="cpu")
+    theirs = (
+        rankers(objective, num_leaves=7)
+        if objective == "lambdarank"
+        else rankers(objective, device="cpu")
+    )
     ours = type(theirs[0])(**theirs[1].get_params()).fit(X, Y, group=SIZES)
     np.testing.assert_array_equal(ours.predict(X), theirs[1].fit(X, Y, group=SIZES).predict(X))
     np.testing.assert_allclose(ours.feature_importances_, theirs[1].feature_importances_, rtol=1e-6)
@@ -211,10 +315,16 @@ def test_parameters_have_the_values_of_the_libraries_too():
     table = [0, 1, 5, 6, 20, 50]
     for values, expected in (
         ({"label_gain": ",".join(map(str, table))}, {"gain": table}),
-        ({"ndcg_exp_gain": False, "verbose": 0, "disable_default_eval_metric": True}, {"gain": "linear"}),
+        (
+            {"ndcg_exp_gain": False, "verbose": 0, "disable_default_eval_metric": True},
+            {"gain": "linear"},
+        ),
     ):
         objective = "lambdarank" if "label_gain" in values else "rank:ndcg"
-        scores = [rankers(objective, **given)[0].fit(X, Y, QID).predict(X) for given in (values, expected, {})]
+        scores = [
+            rankers(objective, **given)[0].fit(X, Y, QID).predict(X)
+            for given in (values, expected, {})
+        ]
         np.testing.assert_array_equal(scores[0], scores[1])
         assert not np.array_equal(scores[0], scores[2])
 
@@ -227,9 +337,17 @@ def test_attributes_of_lgbmranker():
 
 
 def test_attributes_of_xgbranker():
-    settings = {"n_estimators": 60, "learning_rate": 0.3, "early_stopping_rounds": 3, "base_score": 0.25}
+    settings = {
+        "n_estimators": 60,
+        "learning_rate": 0.3,
+        "early_stopping_rounds": 3,
+        "base_score": 0.25,
+    }
     sets = {"eval_set": [(X_VALID, Y_VALID)], "eval_qid": [QID_VALID]}
-    ours, theirs = (ranker.fit(X, Y, qid=QID, **sets, verbose=False) for ranker in rankers("rank:ndcg", **settings))
+    ours, theirs = (
+        ranker.fit(X, Y, qid=QID, **sets, verbose=False)
+        for ranker in rankers("rank:ndcg", **settings)
+    )
     assert ours.best_iteration == theirs.best_iteration == ours.booster_.best_iteration < 56
     assert ours.best_score == pytest.approx(theirs.best_score, abs=1e-6)
     assert ours.get_num_boosting_rounds() == theirs.get_num_boosting_rounds() == 60
@@ -238,10 +356,14 @@ def test_attributes_of_xgbranker():
     margin = np.linspace(-1, 1, len(X))
     scores = [ranker.predict(X, base_margin=margin) for ranker in (ours, theirs)]
     np.testing.assert_allclose(*scores, atol=1e-5)
-    booster = xgboost.train(ours.get_xgb_params(), xgboost.QuantileDMatrix(X, Y, qid=QID), theirs.best_iteration + 1)
+    booster = xgboost.train(
+        ours.get_xgb_params(), xgboost.QuantileDMatrix(X, Y, qid=QID), theirs.best_iteration + 1
+    )
     np.testing.assert_allclose(booster.inplace_predict(X), ours.predict(X), atol=1e-6)
     # Without early stopping there is no best round, also not that of the model that goes on.
-    again = br.XGBoostRanker("rank:ndcg", n_estimators=2, base_score=0.25).fit(X, Y, QID, init_model=ours)
+    again = br.XGBoostRanker("rank:ndcg", n_estimators=2, base_score=0.25).fit(
+        X, Y, QID, init_model=ours
+    )
     for ranker in (again, rankers("rank:ndcg")[1].fit(X, Y, qid=QID)):
         with pytest.raises(AttributeError, match="best_iteration"):
             ranker.best_iteration  # noqa: B018
@@ -268,10 +390,14 @@ def test_parameters_of_lambdamart_mean_lambdamart(objective, parameters):
 @pytest.mark.filterwarnings("ignore:Only one class")
 def test_a_metric_of_scikit_learn_gets_one_query_after_another():
     labels, sets = (Y > 1).astype(int), [(X_VALID, (Y_VALID > 1).astype(int), QID_VALID)]
-    ranker = br.XGBoostRanker("rank:ndcg", n_estimators=60, early_stopping_rounds=5, eval_metric=roc_auc_score)
+    ranker = br.XGBoostRanker(
+        "rank:ndcg", n_estimators=60, early_stopping_rounds=5, eval_metric=roc_auc_score
+    )
     ranker.fit(X, labels, QID, eval_set=sets)
     scores = ranker.predict(X_VALID)
-    expected = [roc_auc_score((Y_VALID > 1)[q == QID_VALID], scores[q == QID_VALID]) for q in range(15)]
+    expected = [
+        roc_auc_score((Y_VALID > 1)[q == QID_VALID], scores[q == QID_VALID]) for q in range(15)
+    ]
     values = ranker.evals_result()["validation_0"]["roc_auc_score"]
     assert values[ranker.best_iteration] == max(values)
     assert ranker.best_score == pytest.approx(np.nanmean(expected))
@@ -282,15 +408,25 @@ def test_a_metric_of_scikit_learn_gets_one_query_after_another():
 
 @of_lightgbm
 def test_the_flow_of_a_script_for_lgbmranker(tmp_path):
-    """Train with early stopping, look at the result, save, and load: with the names of LGBMRanker."""
+    """Train with early stopping, look at the result, save, and load: with the names of
+    LGBMRanker."""
     pytest.importorskip("matplotlib")  # plot_metric needs it.
     sizes, of_valid = SIZES, np.bincount(QID_VALID)
 
     def gain(labels, scores, weight, group):
-        return "gain at 1", br.ndcg_score(labels, scores, np.repeat(np.arange(len(group)), group), k=1), True
+        return (
+            "gain at 1",
+            br.ndcg_score(labels, scores, np.repeat(np.arange(len(group)), group), k=1),
+            True,
+        )
 
-    ranker = br.LightGBMRanker(boosting_type="gbdt", objective="lambdarank", max_depth=5, n_estimators=100, verbose=-1)
-    stopping = [lightgbm.early_stopping(10, first_metric_only=True, verbose=False), lightgbm.log_evaluation(0)]
+    ranker = br.LightGBMRanker(
+        boosting_type="gbdt", objective="lambdarank", max_depth=5, n_estimators=100, verbose=-1
+    )
+    stopping = [
+        lightgbm.early_stopping(10, first_metric_only=True, verbose=False),
+        lightgbm.log_evaluation(0),
+    ]
     validation = {"eval_set": [(X_VALID, Y_VALID)], "eval_group": [of_valid], "eval_at": [3, 5]}
     ranker.fit(X, Y, group=sizes, **validation, eval_metric=["ndcg", gain], callbacks=stopping)
     assert ranker.best_iteration_ == ranker.n_iter_ < 100
@@ -300,18 +436,30 @@ def test_the_flow_of_a_script_for_lgbmranker(tmp_path):
     importance = dict(zip(ranker.feature_name_, ranker.feature_importances_, strict=True))
     assert max(importance.values()) > 0
     ranker.booster_.save_model(tmp_path / "model.txt")
-    np.testing.assert_array_equal(lightgbm.Booster(model_file=tmp_path / "model.txt").predict(X_VALID), best)
+    np.testing.assert_array_equal(
+        lightgbm.Booster(model_file=tmp_path / "model.txt").predict(X_VALID), best
+    )
     assert lightgbm.plot_metric(ranker.evals_result_, metric="ndcg@5").lines[0].get_ydata()[-1] > 0
 
 
 def test_the_flow_of_a_script_for_xgbranker(tmp_path):
-    """Sorted rows with ids, pairs of the first ranks, metrics in the constructor: with the names of XGBRanker."""
+    """Sorted rows with ids, pairs of the first ranks, metrics in the constructor: with the names of
+    XGBRanker."""
     frame = pd.DataFrame(X).add_prefix("f").assign(qid=QID, label=Y).sort_values("qid")
     features, valid = frame.drop(columns=["label", "qid"]), pd.DataFrame(X_VALID).add_prefix("f")
-    settings = {"tree_method": "hist", "device": "cpu", "lambdarank_pair_method": "topk", "ndcg_exp_gain": True}
+    settings = {
+        "tree_method": "hist",
+        "device": "cpu",
+        "lambdarank_pair_method": "topk",
+        "ndcg_exp_gain": True,
+    }
     metrics = {"lambdarank_num_pair_per_sample": 13, "eval_metric": ["ndcg@1", "ndcg@8"]}
-    stop = xgboost.callback.EarlyStopping(rounds=5, data_name="validation_0", metric_name="ndcg@8", save_best=True)
-    ranker = br.XGBoostRanker(objective="rank:ndcg", n_estimators=60, **settings, **metrics, callbacks=[stop])
+    stop = xgboost.callback.EarlyStopping(
+        rounds=5, data_name="validation_0", metric_name="ndcg@8", save_best=True
+    )
+    ranker = br.XGBoostRanker(
+        objective="rank:ndcg", n_estimators=60, **settings, **metrics, callbacks=[stop]
+    )
     sets = {"eval_set": [(valid, Y_VALID)], "eval_qid": [QID_VALID], "verbose": False}
     ranker.fit(features, frame["label"], qid=frame["qid"], **sets)
     values = ranker.evals_result()["validation_0"]["ndcg@8"]

@@ -24,14 +24,19 @@ def data(seed=0, n_queries=25):
 def test_the_graph_of_grades_gives_the_model_of_grades(ranker):
     X, y, qid = data()
     graph = PreferenceGraph.from_grades(y, qid)
-    scores = [clone(ranker).fit(X, *labels).predict(X) for labels in ((y, qid), (graph,), (graph, qid))]
+    scores = [
+        clone(ranker).fit(X, *labels).predict(X) for labels in ((y, qid), (graph,), (graph, qid))
+    ]
     np.testing.assert_allclose(scores[1:], [scores[0]] * 2)
 
 
 def test_early_stopping_watches_the_agreement(ranker):
     X, y, qid = data()
     fresh, fresh_y, fresh_qid = data(seed=1)
-    sets = {"grades": (fresh, fresh_y, fresh_qid), "graph": (fresh, PreferenceGraph.from_grades(fresh_y, fresh_qid))}
+    sets = {
+        "grades": (fresh, fresh_y, fresh_qid),
+        "graph": (fresh, PreferenceGraph.from_grades(fresh_y, fresh_qid)),
+    }
     fitted = clone(ranker).set_params(early_stopping_rounds=5, n_estimators=60)
     fitted.fit(X, PreferenceGraph.from_grades(y, qid), eval_set=sets)
     assert [list(fitted.evals_result_[name]) for name in sets] == [["ndcg"], ["agreement"]]
@@ -44,7 +49,10 @@ def test_cross_validation_slices_the_graph(ranker):
     X, y, qid = data()
     graph = PreferenceGraph.from_grades(y, qid)
     folds = list(br.QueryKFold(3).split(X, groups=qid))
-    expected = [clone(ranker).fit(X[train], graph[train]).score(X[test], graph[test]) for train, test in folds]
+    expected = [
+        clone(ranker).fit(X[train], graph[train]).score(X[test], graph[test])
+        for train, test in folds
+    ]
     # The second works without metadata routing, because a PreferenceGraph has the query ids.
     ours = br.cross_validate(ranker, X, graph, cv=3, scoring="agreement")
     for done in (ours, cross_validate(ranker, X, graph, cv=br.QueryKFold(3))):

@@ -1,4 +1,5 @@
-"""Rankers with `query_features`: they equal rankers on features that `QueryFeatures` has added, and need the lists."""
+"""Rankers with `query_features`: they equal rankers on features that `QueryFeatures` has added, and
+need the lists."""
 
 import pickle
 import tracemalloc
@@ -50,7 +51,8 @@ def require_equal(ranker, X, other, F, qid):
 
 
 def of_equal_trees(ranker_class, **settings):
-    """A small ranker whose trees draw features by shares of all, whether it adds features or not."""
+    """A small ranker whose trees draw features by shares of all, whether it adds features or
+    not."""
     return small(ranker_class, **{"colsample_bytree": 0.7, "colsample_bynode": 0.8, **settings})
 
 
@@ -60,16 +62,24 @@ def test_the_model_is_that_of_expanded_features(
     ranker_class, lambdamart, shuffled, expanded, name, block_rows, monkeypatch
 ):
     X, y, qid = shuffled
-    settings, sets = {"objective": lambdamart if name == "native" else "softmax", **SETTINGS[name]}, [None, None]
+    settings, sets = (
+        {"objective": lambdamart if name == "native" else "softmax", **SETTINGS[name]},
+        [None, None],
+    )
     if name == "native" and ranker_class is br.LightGBMRanker:
         settings["extra_trees"] = True
     if name == "eval_set":
         X_new, *new = br.make_ranking(n_queries=20, random_state=7)
         added = br.QueryFeatures().fit(X, qid=qid).transform(X_new, new[1])
-        sets = [[(values, *new), (of_rows, y, qid)] for values, of_rows in ((X_new, X), (added, expanded))]
+        sets = [
+            [(values, *new), (of_rows, y, qid)]
+            for values, of_rows in ((X_new, X), (added, expanded))
+        ]
     other = of_equal_trees(ranker_class, **settings).fit(expanded, y, qid, eval_set=sets[1])
     monkeypatch.setattr(streams, "BLOCK_ELEMENTS", block_rows * expanded.shape[1])
-    ranker = of_equal_trees(ranker_class, query_features=KINDS, **settings).fit(X, y, qid, eval_set=sets[0])
+    ranker = of_equal_trees(ranker_class, query_features=KINDS, **settings).fit(
+        X, y, qid, eval_set=sets[0]
+    )
     require_equal(ranker, X, other, expanded, qid)
     np.testing.assert_array_equal(ranker.feature_importances_, other.feature_importances_)
     np.testing.assert_array_equal(ranker.apply(X, qid=qid), other.apply(expanded))
@@ -77,22 +87,34 @@ def test_the_model_is_that_of_expanded_features(
     np.testing.assert_array_equal(contributions, other.predict(expanded, pred_contrib=True))
     stages = zip(ranker.staged_predict(X, qid=qid), other.staged_predict(expanded), strict=True)
     assert all(np.array_equal(ours, expected) for ours, expected in stages)
-    assert ranker.score(X, y, qid) == other.score(expanded, y, qid) == br.make_scorer("ndcg")(ranker, X, y, qid)
+    assert (
+        ranker.score(X, y, qid)
+        == other.score(expanded, y, qid)
+        == br.make_scorer("ndcg")(ranker, X, y, qid)
+    )
     before = pickle.loads(pickle.dumps(ranker))
     ranker.fit(X, y, qid, eval_set=sets[0], init_model=before)
-    require_equal(ranker, X, other.fit(expanded, y, qid, eval_set=sets[1], init_model=other), expanded, qid)
+    require_equal(
+        ranker, X, other.fit(expanded, y, qid, eval_set=sets[1], init_model=other), expanded, qid
+    )
 
 
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
 def test_features_are_never_in_memory_a_second_time(ranker_class, kind, monkeypatch):
-    values, qid = np.random.default_rng(0).random((20_000, 100), np.float32), np.arange(20_000) // 10
+    values, qid = (
+        np.random.default_rng(0).random((20_000, 100), np.float32),
+        np.arange(20_000) // 10,
+    )
     X, y, ranker = (
         kind(values),
         values[:, 0].round(),
         small(ranker_class, query_features=br.QueryFeatures(columns=[*range(100)])),
     )
     ranker.fit(X[:500], y[:500], qid[:500])
-    for module, name, value in ((query_features, "BLOCK_ROWS", 500), (streams, "BLOCK_ELEMENTS", 150_000)):
+    for module, name, value in (
+        (query_features, "BLOCK_ROWS", 500),
+        (streams, "BLOCK_ELEMENTS", 150_000),
+    ):
         monkeypatch.setattr(module, name, value)
     tracemalloc.start()
     ranker.fit(X, y, qid, eval_set=[(X, y, qid)]).predict(X, qid=qid)
@@ -112,20 +134,33 @@ def test_lists_are_those_of_any_argument_and_may_be_alone(ranker, shuffled):
     for name, other in (("session", "qid"), ("qid", "session")):
         named = frame.assign(**{name: qid})
         model = clone(ranker).fit(named, y, name)
-        for values, lists in ((named, {}), (frame.assign(**{other: qid}), {"qid": other}), (frame, {"qid": qid})):
+        for values, lists in (
+            (named, {}),
+            (frame.assign(**{other: qid}), {"qid": other}),
+            (frame, {"qid": qid}),
+        ):
             np.testing.assert_array_equal(model.predict(values, **lists), scores)
     np.testing.assert_array_equal(model.predict(named.set_index("qid")), scores)
-    found, names = explain(model, frame, qid, query=11), model.query_features_.get_feature_names_out()
+    found, names = (
+        explain(model, frame, qid, query=11),
+        model.query_features_.get_feature_names_out(),
+    )
     assert found.scores == pytest.approx(scores[list(found.rows)], abs=1e-5)
     values = model.query_features_.transform(frame, qid).iloc[list(found.rows)].T
-    np.testing.assert_array_equal(found.table.set_index("feature").loc[names, ["value_a", "value_b"]], values)
+    np.testing.assert_array_equal(
+        found.table.set_index("feature").loc[names, ["value_a", "value_b"]], values
+    )
     assert explain(ranker, X[few], 0).ranking.equals(explain(ranker, X[few], qid[few]).ranking)
     for call in (ranker.predict, ranker.staged_predict, ranker.apply, partial(explain, ranker)):
-        with pytest.raises(ValueError, match="relative to the list of a query: give qid= or group="):
+        with pytest.raises(
+            ValueError, match="relative to the list of a query: give qid= or group="
+        ):
             call(X)
 
 
-def test_members_of_a_bag_have_the_features_of_the_bag(ranker_class, shuffled, tmp_path, monkeypatch):
+def test_members_of_a_bag_have_the_features_of_the_bag(
+    ranker_class, shuffled, tmp_path, monkeypatch
+):
     # Python cannot ignore warnings in one of several threads.
     monkeypatch.setattr("lightgbm.basic._log_warning", pytest.fail)
     X, y, qid = shuffled
@@ -138,7 +173,13 @@ def test_members_of_a_bag_have_the_features_of_the_bag(ranker_class, shuffled, t
     np.testing.assert_array_equal(bag.oob_scores_, other.oob_scores_)
     require_equal(bag.estimators_[2], X, other.estimators_[2], expanded, qid)
     bag.save_model(tmp_path / "m.json")
-    require_equal(clone(bag).load_model(tmp_path / "m.json"), X, clone(other).fit(expanded, y, qid), expanded, qid)
+    require_equal(
+        clone(bag).load_model(tmp_path / "m.json"),
+        X,
+        clone(other).fit(expanded, y, qid),
+        expanded,
+        qid,
+    )
     bag.set_params(ranker__query_features=br.QueryFeatures(), ranker__query_features__kind="rank")
     assert bag.ranker.query_features.kind == "rank"
 
@@ -147,7 +188,11 @@ def test_kinds_of_features_and_model_files(ranker_class, shuffled, tmp_path):
     X, y, qid = (values[np.argsort(shuffled[2], kind="stable")] for values in shuffled)
     path, again = tmp_path / "m.json", tmp_path / "again.json"
     np.save(tmp_path / "x.npy", X)
-    frame = pd.DataFrame(X).add_prefix("f[").assign(kind=pd.Categorical(np.where(X[:, 0] > 0, "high", "low")))
+    frame = (
+        pd.DataFrame(X)
+        .add_prefix("f[")
+        .assign(kind=pd.Categorical(np.where(X[:, 0] > 0, "high", "low")))
+    )
     kinds = sp.csr_array(np.where(X > 0, X, 0)), br.FeatureFiles(tmp_path / "x.npy"), X, frame
     for values, columns in zip(kinds, ([3, 0], None, None, None), strict=True):
         transformer = br.QueryFeatures(columns=columns)
@@ -162,14 +207,26 @@ def test_kinds_of_features_and_model_files(ranker_class, shuffled, tmp_path):
         for same in (ranker, loaded, pickle.loads(pickle.dumps(ranker))):
             require_equal(same, values, other, added, qid)
             assert hasattr(same, "feature_names_in_") == (values is frame)
-            pd.testing.assert_series_equal(same.get_feature_importances(), ranker.get_feature_importances())
+            pd.testing.assert_series_equal(
+                same.get_feature_importances(), ranker.get_feature_importances()
+            )
     assert sorted(loaded.get_feature_importances().index) == sorted(added.columns)
     before, name, after = (
-        path.read_text().replace("boostrank_sha256", "no_sha256").partition("boostrank_query_features")
+        path.read_text()
+        .replace("boostrank_sha256", "no_sha256")
+        .partition("boostrank_query_features")
     )
-    for old, new in (("features", "others"), ("rank", "ranks"), (", 8]", ", 88]"), (", 8]", ", 7]"), ("[[", "[<")):
+    for old, new in (
+        ("features", "others"),
+        ("rank", "ranks"),
+        (", 8]", ", 88]"),
+        (", 8]", ", 7]"),
+        ("[[", "[<"),
+    ):
         path.write_text(before + name + after.replace(old, new, 1))
-        with pytest.raises(ValueError, match=r"m.json': the field boostrank_query_features was damaged or edited"):
+        with pytest.raises(
+            ValueError, match=r"m.json': the field boostrank_query_features was damaged or edited"
+        ):
             loaded.load_model(path)
     require_equal(loaded, frame, other, added, qid)
 
@@ -178,13 +235,22 @@ def test_kinds_of_features_and_model_files(ranker_class, shuffled, tmp_path):
 def test_columns_that_are_constant_or_categorical_get_no_features(ranker_class, shuffled):
     X, y, qid = shuffled
     model = small(ranker_class, query_features="rank").fit(qid[:, None], y, qid)
-    assert (model.query_features_.features_, model.predict(qid[:, None], qid=qid).shape) == ([], y.shape)
+    assert (model.query_features_.features_, model.predict(qid[:, None], qid=qid).shape) == (
+        [],
+        y.shape,
+    )
     X = np.column_stack([X[:, :2], np.digitize(X[:, 2], [-1, 0, 1])])
-    types = {"feature_types": ["q", "q", "c"]} if ranker_class is br.XGBoostRanker else {"categorical_feature": [2]}
+    types = (
+        {"feature_types": ["q", "q", "c"]}
+        if ranker_class is br.XGBoostRanker
+        else {"categorical_feature": [2]}
+    )
     model = small(ranker_class, query_features="rank", **types).fit(X, y, qid)
     assert pickle.loads(pickle.dumps(model)).query_features_.columns_ == [0, 1]
     with pytest.raises(ValueError, match="the column 2 of X has categories"):
-        clone(model).set_params(query_features=br.QueryFeatures("rank", columns=[0, 2])).fit(X, y, qid)
+        clone(model).set_params(query_features=br.QueryFeatures("rank", columns=[0, 2])).fit(
+            X, y, qid
+        )
 
 
 def test_features_have_the_parameters_of_their_columns(ranker_class, shuffled):
@@ -199,12 +265,17 @@ def test_features_have_the_parameters_of_their_columns(ranker_class, shuffled):
     if ranker_class is br.LightGBMRanker:
         cases += [("max_bin_by_feature", [3, 5, 9], [3, 5, 9] * 3)]
     for name, of_columns, of_all in cases:
-        scores, expected = (model(**{name: value}).fit(X, y, qid).predict(X, qid=qid) for value in (of_columns, of_all))
+        scores, expected = (
+            model(**{name: value}).fit(X, y, qid).predict(X, qid=qid)
+            for value in (of_columns, of_all)
+        )
         np.testing.assert_array_equal(scores, expected)
         assert not np.array_equal(scores, plain)
 
 
-def test_a_training_goes_on_with_the_features_of_the_model(ranker_class, ranker, shuffled, tmp_path):
+def test_a_training_goes_on_with_the_features_of_the_model(
+    ranker_class, ranker, shuffled, tmp_path
+):
     X, y, qid = shuffled
     ranker.save_model(tmp_path / "m.json")
     constant = np.column_stack([np.zeros(len(y)), X[:, 1:]])
@@ -218,12 +289,19 @@ def test_settings_that_do_not_fit_are_errors(ranker_class, ranker, shuffled, tmp
     name, *values = ("missing", np.nan, -1, 0) if is_xgboost else ("zero_as_missing", False, True)
     small(ranker_class, query_features="rank", **{name: values[0]}).fit(*shuffled)
     for value in values[1:]:
-        with pytest.raises(ValueError, match=r"query_features take only NaN for a missing value, so that \w+="):
+        with pytest.raises(
+            ValueError, match=r"query_features take only NaN for a missing value, so that \w+="
+        ):
             ranker_class(query_features="rank", **{name: value}).fit(*shuffled)
     for export in (ranker.export, partial(br.serving.export, ranker)):
-        with pytest.raises(ValueError, match="query_features cannot be exported to vespa: its features are relative"):
+        with pytest.raises(
+            ValueError,
+            match="query_features cannot be exported to vespa: its features are relative",
+        ):
             export(tmp_path / "m.json", "vespa", features=[f"f{i}" for i in range(30)])
-    with pytest.raises(ValueError, match=r"on 30 features, and X has 20; .* 10 on: \['x0 \(stand.* \['x0 \(rank"):
+    with pytest.raises(
+        ValueError, match=r"on 30 features, and X has 20; .* 10 on: \['x0 \(stand.* \['x0 \(rank"
+    ):
         small(ranker_class, query_features="rank").fit(*shuffled, init_model=ranker)
 
 
@@ -235,7 +313,12 @@ def test_lists_unlike_those_of_the_training_are_warned_of(ranker, shuffled, tmp_
         model.predict(X[: int(1.5 * np.bincount(qid).max())], qid=0)
         model.predict(X * ([3] * 2 + [1] * 8), qid=qid)
         for values, lists, message in (
-            (X[few], qid[few], "the median length of the lists to score is 3, and 90% of the lists of the training"),
+            (
+                X[few],
+                qid[few],
+                "the median length of the lists to score is 3, and 90% of the lists of the "
+                "training",
+            ),
             (X, 0, "the median length of the lists to score is 777, and 90% "),
             (X * 3, qid, "10 of 10 columns, such as 'x0', have a standard deviation within lists"),
         ):

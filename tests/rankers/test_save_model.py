@@ -21,12 +21,19 @@ cloudpickle = pytest.importorskip("cloudpickle")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 SUFFIXES = {br.LightGBMRanker: [".txt"], br.XGBoostRanker: [".json", ".ubj"]}
-NATIVE = {br.LightGBMRanker: ["lambdarank", "rank_xendcg"], br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"]}
-FILES = [(ranker_class, suffix) for ranker_class, suffixes in SUFFIXES.items() for suffix in suffixes]
+NATIVE = {
+    br.LightGBMRanker: ["lambdarank", "rank_xendcg"],
+    br.XGBoostRanker: ["rank:ndcg", "rank:pairwise"],
+}
+FILES = [
+    (ranker_class, suffix) for ranker_class, suffixes in SUFFIXES.items() for suffix in suffixes
+]
 by_file = pytest.mark.parametrize(("ranker_class", "suffix"), FILES)
 
 
-@pytest.mark.parametrize("library", [pickle, cloudpickle, joblib], ids=lambda library: library.__name__)
+@pytest.mark.parametrize(
+    "library", [pickle, cloudpickle, joblib], ids=lambda library: library.__name__
+)
 def test_pickles_are_the_ranker_without_its_data(ranker_class, library, data):
     X, y, qid = data
     secret = X, y, np.array([f"secret {i}" for i in qid])
@@ -39,13 +46,18 @@ def test_pickles_are_the_ranker_without_its_data(ranker_class, library, data):
     again = library.load(buffer)
     np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
     assert again.get_params() == ranker.get_params()
-    assert (again.evals_result_, again.best_iteration_) == (ranker.evals_result_, ranker.best_iteration_)
+    assert (again.evals_result_, again.best_iteration_) == (
+        ranker.evals_result_,
+        ranker.best_iteration_,
+    )
     assert again.score(*secret) == ranker.score(*secret)
     again.fit(*secret)
 
 
 def test_pickles_of_bags_are_as_large_as_model_files(ranker_class, data, tmp_path):
-    bag = br.BaggedRanker(ranker_class(n_estimators=100, n_jobs=1), n_estimators=2, random_state=0).fit(*data)
+    bag = br.BaggedRanker(
+        ranker_class(n_estimators=100, n_jobs=1), n_estimators=2, random_state=0
+    ).fit(*data)
     bag.save_model(tmp_path / "model")
     stored = pickle.dumps(bag)
     assert len(stored) < 1.2 * (tmp_path / "model").stat().st_size
@@ -62,7 +74,9 @@ def native_scores(path, X):
 
 
 @by_file
-def test_saved_models_open_without_boostrank(ranker_class, suffix, fitted, data, tmp_path, monkeypatch):
+def test_saved_models_open_without_boostrank(
+    ranker_class, suffix, fitted, data, tmp_path, monkeypatch
+):
     X, path = data[0], tmp_path / f"model{suffix}"
     for objective in ("softmax", *NATIVE[ranker_class]):
         ranker = fitted(ranker_class, objective)
@@ -86,10 +100,13 @@ def test_files_keep_the_categories_of_several_columns(ranker_class, suffix, data
     _, y, qid = data
     grades, path = np.clip(y.astype(int), 0, 3), tmp_path / f"model{suffix}"
     names = ["utf-8''50%", "unused", "日本", "é", "%C3%A9"]
-    # XGBoost stores the sequence of the categories of each column, which is not that of their names.
+    # XGBoost stores the sequence of the categories of each column, which is not that of their
+    # names.
     frame = frame.assign(
         kind=pd.Categorical.from_codes(np.array([3, 0, 4, 2])[grades], names),
-        number=pd.Categorical(np.array([7, 3, 5])[(grades + np.arange(len(y)) % 2) % 3], categories=[5, 7, 3]),
+        number=pd.Categorical(
+            np.array([7, 3, 5])[(grades + np.arange(len(y)) % 2) % 3], categories=[5, 7, 3]
+        ),
     )
     ranker = ranker_class("softmax", n_estimators=5, n_jobs=1, min_child_weight=1)
     plain = frame.assign(kind=frame["kind"].cat.rename_categories(list("abcde")))
@@ -111,7 +128,10 @@ def test_damaged_files_are_refused(ranker_class, suffix, data, tmp_path):
     ranker.save_model(path)
     whole = path.read_bytes()
     cut = [whole[:length] for length in np.linspace(0, len(whole) - 1, 15).astype(int)]
-    edited = [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in range(7, len(whole), len(whole) // 15)]
+    edited = [
+        whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :]
+        for i in range(7, len(whole), len(whole) // 15)
+    ]
     for content in (*cut, *edited, b"\x00garbage", b"tree\n", b"{}", whole + b" 1"):
         path.write_bytes(content)
         for load in (ranker.load_model, br.load_model):
@@ -123,16 +143,24 @@ def test_damaged_files_are_refused(ranker_class, suffix, data, tmp_path):
     np.testing.assert_array_equal(ranker.predict(data[0]), before)
 
 
-def test_models_of_another_library_and_of_several_classes_are_refused(ranker_class, fitted, data, tmp_path):
+def test_models_of_another_library_and_of_several_classes_are_refused(
+    ranker_class, fitted, data, tmp_path
+):
     path, parameters = tmp_path / "model.json", {"num_class": 3, "verbosity": 0}
-    fitted(br.XGBoostRanker if ranker_class is br.LightGBMRanker else br.LightGBMRanker).save_model(path)
+    fitted(br.XGBoostRanker if ranker_class is br.LightGBMRanker else br.LightGBMRanker).save_model(
+        path
+    )
     with pytest.raises(ValueError, match=r"model\.json"):
         ranker_class().load_model(path)
     X, classes = data[0], np.minimum(data[1], 2)
     if ranker_class is br.LightGBMRanker:
-        lgb.train({**parameters, "objective": "multiclass"}, lgb.Dataset(X, classes), 2).save_model(path)
+        lgb.train({**parameters, "objective": "multiclass"}, lgb.Dataset(X, classes), 2).save_model(
+            path
+        )
     else:
-        xgb.train({**parameters, "objective": "multi:softprob"}, xgb.DMatrix(X, classes), 2).save_model(path)
+        xgb.train(
+            {**parameters, "objective": "multi:softprob"}, xgb.DMatrix(X, classes), 2
+        ).save_model(path)
     with pytest.raises(ValueError, match="no ranker: it gives 3 scores a row"):
         ranker_class().load_model(path)
 
@@ -156,9 +184,12 @@ def test_a_failed_save_keeps_the_file_that_was_there(ranker_class, fitted, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("objective", "named"), [("softmax", False), ("softmax", True), ("logistic", False), (None, False)]
+    ("objective", "named"),
+    [("softmax", False), ("softmax", True), ("logistic", False), (None, False)],
 )
-def test_scores_are_those_of_the_ranker(ranker_class, lambdamart, objective, named, fitted, data, frame):
+def test_scores_are_those_of_the_ranker(
+    ranker_class, lambdamart, objective, named, fitted, data, frame
+):
     ranker, X = fitted(ranker_class, objective or lambdamart, named), frame if named else data[0]
     before = ranker.predict(X)
     session = onnxruntime.InferenceSession(ranker.to_onnx().SerializeToString())
@@ -168,7 +199,9 @@ def test_scores_are_those_of_the_ranker(ranker_class, lambdamart, objective, nam
     np.testing.assert_array_equal(ranker.predict(X), before)
 
 
-def test_a_missing_converter_is_an_error_that_says_what_to_install(ranker_class, fitted, monkeypatch):
+def test_a_missing_converter_is_an_error_that_says_what_to_install(
+    ranker_class, fitted, monkeypatch
+):
     monkeypatch.setitem(sys.modules, "onnxmltools", None)
     with pytest.raises(ImportError, match="pip install onnxmltools"):
         fitted(ranker_class).to_onnx()
@@ -178,7 +211,11 @@ def test_a_missing_converter_is_an_error_that_says_what_to_install(ranker_class,
     ("ranker_class", "native", "message"),
     [
         (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
-        (br.XGBoostRanker, {"booster": "dart", "rate_drop": 0.5}, "booster='gbtree'.*booster='dart'"),
+        (
+            br.XGBoostRanker,
+            {"booster": "dart", "rate_drop": 0.5},
+            "booster='gbtree'.*booster='dart'",
+        ),
         (br.XGBoostRanker, {"missing": -1}, "takes -1 as a missing value"),
     ],
 )
@@ -190,9 +227,12 @@ def test_models_of_which_a_part_would_be_lost_are_errors(ranker_class, native, m
 
 @pytest.mark.parametrize("kind", ["array", "frame", "lists", "loss", "bag"])
 def test_trusted_types_are_those_of_a_stored_ranker(ranker_class, data, frame, kind):
-    """skops asks for trust in the types that a pickle names, except those of scikit-learn, NumPy and Python."""
+    """skops asks for trust in the types that a pickle names, except those of scikit-learn, NumPy
+    and Python."""
     X, y, qid = (
-        frame.assign(kind=pd.Categorical(np.where(data[1] > 1, "a", "b"))) if kind in ("frame", "bag") else data[0],
+        frame.assign(kind=pd.Categorical(np.where(data[1] > 1, "a", "b")))
+        if kind in ("frame", "bag")
+        else data[0],
         *data[1:],
     )
     ranker = small(ranker_class, Power(1) if kind == "loss" else "softmax")
@@ -204,7 +244,11 @@ def test_trusted_types_are_those_of_a_stored_ranker(ranker_class, data, frame, k
     class Unpickler(pickle.Unpickler):
         def find_class(self, module, name):
             value = super().find_class(module, name)
-            if isinstance(value, type) and module.partition(".")[0] in ("boostrank", "lightgbm", "xgboost"):
+            if isinstance(value, type) and module.partition(".")[0] in (
+                "boostrank",
+                "lightgbm",
+                "xgboost",
+            ):
                 found.add(f"{module}.{name}")
             return value
 

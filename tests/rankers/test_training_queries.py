@@ -31,7 +31,10 @@ def test_a_score_of_queries_that_were_cut_apart_warns(ranker_class, X, qid):
     for estimator in (ranker, br.BaggedRanker(ranker, 2, random_state=0)):
         estimator.fit(X[TRAIN], DATA.y[TRAIN], qid[TRAIN])
         for score in both_scores(estimator):
-            with pytest.warns(UserWarning, match="trained on other documents of 100 of the 100 scored queries, such"):
+            with pytest.warns(
+                UserWarning,
+                match="trained on other documents of 100 of the 100 scored queries, such",
+            ):
                 score(X[~TRAIN], DATA.y[~TRAIN], qid[~TRAIN])
 
 
@@ -58,4 +61,6 @@ def test_other_scores_do_not_warn(ranker_class):
             ranker.score(X[rows], DATA.y[rows], qid[rows])
     # A pickle does not know the queries of the training.
     pickle.loads(pickle.dumps(ranker)).score(DATA.X[TRAIN], DATA.y[TRAIN], DATA.qid[TRAIN] + 7)
-    cross_val_score(ranker, FRAME.assign(qid=DATA.qid), DATA.y, cv=br.QueryKFold(3), groups=DATA.qid)
+    cross_val_score(
+        ranker, FRAME.assign(qid=DATA.qid), DATA.y, cv=br.QueryKFold(3), groups=DATA.qid
+    )

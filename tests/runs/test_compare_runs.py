@@ -27,22 +27,33 @@ def comparison(tables):
 @pytest.mark.filterwarnings("ignore:P-values below")
 def test_means_tests_and_intervals_are_those_of_the_values_of_queries(tables):
     qrels, runs = tables
-    result = br.compare_runs(qrels, runs, MEASURES, n_permutations=2000, random_state=7, ties="worst")
-    values = {name: br.evaluate_run(qrels, run, MEASURES, per_query=True, ties="worst") for name, run in runs.items()}
+    result = br.compare_runs(
+        qrels, runs, MEASURES, n_permutations=2000, random_state=7, ties="worst"
+    )
+    values = {
+        name: br.evaluate_run(qrels, run, MEASURES, per_query=True, ties="worst")
+        for name, run in runs.items()
+    }
     for name, rows in result.per_query.groupby("run"):
-        pd.testing.assert_frame_equal(rows.set_index("query")[MEASURES], values[name], check_names=False)
+        pd.testing.assert_frame_equal(
+            rows.set_index("query")[MEASURES], values[name], check_names=False
+        )
     for row in result.table.itertuples():
         pair = [values[name][row.metric].to_numpy() for name in (row.run, "bm25_base")]
         assert row.mean == pytest.approx(pair[0].mean(), abs=1e-14)
         difference = pair[0] - pair[1]
         assert row.difference == pytest.approx(difference.mean(), abs=1e-11)
-        assert [row.wins, row.ties, row.losses] == [(np.sign(difference) == sign).sum() for sign in (1, 0, -1)]
+        assert [row.wins, row.ties, row.losses] == [
+            (np.sign(difference) == sign).sum() for sign in (1, 0, -1)
+        ]
         if row.run == "bm25_base":
             assert np.isnan([row.p_value, row.p_holm, row.low, row.high, row.effect]).all()
             continue
         expected = br.permutation_test(*pair, n_permutations=2000, random_state=7)
         assert (row.p_value, row.skewness) == (expected.p_value, expected.skewness)
-        np.testing.assert_allclose((row.low, row.high), confidence_interval(*pair), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            (row.low, row.high), confidence_interval(*pair), rtol=0, atol=1e-12
+        )
         assert row.effect == effect_size(*pair)
     for _, rows in result.table.groupby("metric"):
         np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
@@ -50,7 +61,10 @@ def test_means_tests_and_intervals_are_those_of_the_values_of_queries(tables):
 
 class TestQueriesThatRunsMiss:
     qrels: ClassVar = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
-    runs: ClassVar = {"x": {"1": {"a": 1.0}, "2": {"a": 1.0}}, "y": {"2": {"b": 1.0}, "3": {"a": 1.0}, "9": {"a": 1.0}}}
+    runs: ClassVar = {
+        "x": {"1": {"a": 1.0}, "2": {"a": 1.0}},
+        "y": {"2": {"b": 1.0}, "3": {"a": 1.0}, "9": {"a": 1.0}},
+    }
 
     def test_they_count_as_0_and_are_named_in_a_warning(self):
         message = (
@@ -64,7 +78,9 @@ class TestQueriesThatRunsMiss:
         assert result.per_query["query"].tolist() == ["1", "2", "3"] * 2
         assert result.per_query["RR"].tolist() == [1.0, 1.0, 0.0, 0.0, 0.0, 1.0]
 
-    @pytest.mark.parametrize(("queries", "means", "n"), [("judged", [2 / 3, 1 / 3], 3), ("common", [1.0, 0.0], 1)])
+    @pytest.mark.parametrize(
+        ("queries", "means", "n"), [("judged", [2 / 3, 1 / 3], 3), ("common", [1.0, 0.0], 1)]
+    )
     def test_a_stated_policy_has_no_warning(self, queries, means, n):
         result = br.compare_runs(self.qrels, self.runs, "RR", queries=queries)
         np.testing.assert_allclose(result.table["mean"], means)
@@ -89,16 +105,27 @@ def test_every_special_character_is_escaped():
         r"a\&b\%c\$d\#e\_f\{g\}h\textasciitilde{}i\textasciicircum{}j\textbackslash{}k\textless{}l\textgreater{}m"
         r"\textbar{}n \\"
     )
-    assert markdown_table([["x", "y"], ["a|b\nc", "-1"]]) == "| x | y |\n|---|---:|\n| a\\|b<br>c | -1 |\n"
+    assert (
+        markdown_table([["x", "y"], ["a|b\nc", "-1"]])
+        == "| x | y |\n|---|---:|\n| a\\|b<br>c | -1 |\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
         ({"runs": {}}, TypeError, "runs must be a dict of one or more runs by name, .*; got {}"),
-        ({"runs": {1: {"q": {"d": 1.0}}}}, TypeError, "runs must be a dict of one or more runs by name"),
+        (
+            {"runs": {1: {"q": {"d": 1.0}}}},
+            TypeError,
+            "runs must be a dict of one or more runs by name",
+        ),
         ({"runs": {"\ud800": {"q": {"d": 1.0}}}}, TypeError, "by name, a printable text"),
-        ({"baseline": "x"}, ValueError, "baseline must be one of bm25_base, dense, other 5%; got 'x'"),
+        (
+            {"baseline": "x"},
+            ValueError,
+            "baseline must be one of bm25_base, dense, other 5%; got 'x'",
+        ),
         ({"queries": "all"}, ValueError, "queries must be one of judged, common"),
         ({"measures": "auc"}, ValueError, "auc is not defined for runs"),
     ],

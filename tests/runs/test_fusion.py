@@ -14,7 +14,8 @@ METHODS = {"rrf": "rrf", "sum": "combsum", "mnz": "combmnz"}
 
 
 def random_runs(seed=0, n_runs=3, n_queries=6, n_documents=12):
-    """Runs as dicts, in which each query has 2 to 9 documents, and their scores are all different."""
+    """Runs as dicts, in which each query has 2 to 9 documents, and their scores are all
+    different."""
     random = np.random.default_rng(seed)
     runs = []
     for _ in range(n_runs):
@@ -22,13 +23,18 @@ def random_runs(seed=0, n_runs=3, n_queries=6, n_documents=12):
         for query in range(n_queries):
             documents = random.choice(n_documents, size=random.integers(2, 10), replace=False)
             scores = random.permutation(len(documents)) * 1.5 + random.random() - 3.0
-            run[f"q{query}"] = {f"d{i}": float(score) for i, score in zip(documents, scores, strict=True)}
+            run[f"q{query}"] = {
+                f"d{i}": float(score) for i, score in zip(documents, scores, strict=True)
+            }
         runs.append(run)
     return runs
 
 
 def as_dicts(fused):
-    return {query: dict(zip(rows["doc_id"], rows["score"], strict=True)) for query, rows in fused.groupby("query_id")}
+    return {
+        query: dict(zip(rows["doc_id"], rows["score"], strict=True))
+        for query, rows in fused.groupby("query_id")
+    }
 
 
 def test_scores_are_those_of_ranx():
@@ -36,7 +42,9 @@ def test_scores_are_those_of_ranx():
     with interpreted_ranx() as ranx:
         for norm, normalize in NORMALIZATIONS.items():
             for theirs, method in METHODS.items():
-                expected = ranx.fuse(runs=[ranx.Run(run) for run in runs], norm=norm, method=theirs).to_dict()
+                expected = ranx.fuse(
+                    runs=[ranx.Run(run) for run in runs], norm=norm, method=theirs
+                ).to_dict()
                 found = as_dicts(br.fuse(runs, method, normalize=normalize))
                 assert found.keys() == expected.keys()
                 for query, scores in expected.items():
@@ -46,7 +54,9 @@ def test_scores_are_those_of_ranx():
 @pytest.mark.parametrize("method", ["rrf", "combsum", "combmnz"])
 def test_weights_multiply_the_parts_of_each_run(method):
     runs, weights = random_runs(1), [2.0, 0.0, 0.5]
-    found = br.fuse(dict(zip("abc", runs, strict=True)), method, weights={"c": 0.5, "b": 0.0, "a": 2.0}, k=10)
+    found = br.fuse(
+        dict(zip("abc", runs, strict=True)), method, weights={"c": 0.5, "b": 0.0, "a": 2.0}, k=10
+    )
     pd.testing.assert_frame_equal(found, br.fuse(runs, method, weights=weights, k=10))
     for query, scores in as_dicts(found).items():
         for document, score in scores.items():
@@ -73,7 +83,9 @@ def test_arrays_are_fused_by_query_in_their_rows():
         expected[rows] = sum(1 / (60 + rankdata(-row[rows])) for row in scores)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
     constant = br.fuse([scores[0], np.ones(len(qid))], "combsum", qid=qid)
-    np.testing.assert_array_equal(constant, br.fuse([scores[0], np.zeros(len(qid))], "combsum", qid=qid))
+    np.testing.assert_array_equal(
+        constant, br.fuse([scores[0], np.zeros(len(qid))], "combsum", qid=qid)
+    )
 
 
 @pytest.mark.parametrize("normalize", ["min_max", "z_score"])
@@ -96,7 +108,9 @@ def test_learned_weights_minimize_the_loss_and_help(method):
         "weak": y + 3 * random.normal(size=900),
     }
     train = qid < 30
-    weights = br.fusion_weights(y[train], {name: run[train] for name, run in runs.items()}, method, qid=qid[train])
+    weights = br.fusion_weights(
+        y[train], {name: run[train] for name, run in runs.items()}, method, qid=qid[train]
+    )
     assert sum(weights.values()) == pytest.approx(1.0)
     assert weights["good"] > weights["weak"] > weights["noise"] >= 0.0
     test = {name: run[~train] for name, run in runs.items()}
@@ -111,7 +125,11 @@ def test_weights_of_runs_are_those_of_their_documents_as_rows():
     random = np.random.default_rng(5)
     qrels = {query: {f"d{i}": int(random.integers(-1, 3)) for i in range(9)} for query in runs[0]}
     weights = br.fusion_weights(qrels, runs)
-    rows = [(query, document) for query in runs[0] for document in sorted(set().union(*(run[query] for run in runs)))]
+    rows = [
+        (query, document)
+        for query in runs[0]
+        for document in sorted(set().union(*(run[query] for run in runs)))
+    ]
     qid = [query for query, _ in rows]
     y = [max(qrels[query].get(document, 0), 0) for query, document in rows]
     scores = []
@@ -135,10 +153,18 @@ RUN = {"q": {"a": 1.0, "b": 2.0}}
         (([RUN, RUN],), {"weights": [1.0]}, "weights has 1 values for the 2 rows of runs"),
         (([RUN, RUN],), {"weights": [0.0, 0.0]}, "not all 0"),
         (([RUN, RUN],), {"weights": [1.0, -1.0]}, "at least 0"),
-        (({"a": RUN, "b": RUN},), {"weights": {"a": 1.0, "c": 1.0}}, "names of the runs, a, b; got a, c"),
+        (
+            ({"a": RUN, "b": RUN},),
+            {"weights": {"a": 1.0, "c": 1.0}},
+            "names of the runs, a, b; got a, c",
+        ),
         (([[1.0, 2.0], [1.0]],), {"qid": [1, 1]}, "run 1 has 1 values"),
         (([[1.0, np.nan], [1.0, 2.0]],), {"qid": [1, 1]}, r"run 0.*\[1\] is nan"),
-        (([RUN, pd.DataFrame({"query_id": ["q"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]})],), {}, "run 1.*twice"),
+        (
+            ([RUN, pd.DataFrame({"query_id": ["q"] * 2, "doc_id": ["a"] * 2, "score": [1, 2]})],),
+            {},
+            "run 1.*twice",
+        ),
     ],
 )
 def test_invalid_input_is_refused(arguments, settings, fault):

@@ -15,7 +15,9 @@ import boostrank as br
 from boostrank.runs import CONVENTIONS
 from boostrank.runs.conventions import STEPS
 
-spec = importlib.util.spec_from_file_location("libraries", Path(__file__).parents[2] / "benchmarks" / "libraries.py")
+spec = importlib.util.spec_from_file_location(
+    "libraries", Path(__file__).parents[2] / "benchmarks" / "libraries.py"
+)
 libraries = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(libraries)
 libraries.CALLS["ranx"] = interpreted_ranx()(libraries.ranx)
@@ -33,14 +35,17 @@ PAIRS = [
     if library in {convention.library for convention in conventions}
 ]
 WEIGHTED = [
-    (library, measure) for library, measure in PAIRS if "weights" in signature(libraries.CALLS[library]).parameters
+    (library, measure)
+    for library, measure in PAIRS
+    if "weights" in signature(libraries.CALLS[library]).parameters
 ]
 # The imports of the libraries take seconds.
 pytestmark = pytest.mark.slow
 
 
 def ragged(longest, seed=0, n_queries=40):
-    """Graded labels and tied scores of queries of 1 to `longest` documents, some without relevant ones."""
+    """Graded labels and tied scores of queries of 1 to `longest` documents, some without relevant
+    ones."""
     random = np.random.default_rng(seed)
     sizes = random.integers(1, longest + 1, n_queries)
     sizes[:4] = 1
@@ -79,7 +84,8 @@ def rows_of(library, *data, measure="ndcg", sample_weight=None, **settings):
 
 
 def compare(library, measure, *data, weights=None, **settings):
-    """Compare each row of a library with that library; returns the rows that the library does not refuse."""
+    """Compare each row of a library with that library; returns the rows that the library does not
+    refuse."""
     given = {} if weights is None else {"weights": weights}
     rows = rows_of(library, *data, measure=measure, sample_weight=weights, **settings)
     for row in rows.itertuples():
@@ -96,7 +102,12 @@ def compare(library, measure, *data, weights=None, **settings):
 @pytest.mark.parametrize(("library", "measure"), PAIRS)
 def test_each_library_computes_what_reconcile_says(library, measure):
     known = 0
-    for longest, tied, k, largest in ((15, True, 3, 4), (15, True, None, 1), (70, True, 10, 1), (70, False, 1, 4)):
+    for longest, tied, k, largest in (
+        (15, True, 3, 4),
+        (15, True, None, 1),
+        (70, True, 10, 1),
+        (70, False, 1, 4),
+    ):
         y, scores, qid = ragged(longest, seed=0 if longest == 15 else 4)
         by = scores if tied else np.random.default_rng(5).permutation(len(y)) / 8.0 - 20
         rows = compare(library, measure, np.minimum(y, largest), by, qid, k=k)
@@ -133,7 +144,13 @@ def test_each_library_computes_what_reconcile_says_with_weights(library, measure
     for largest in (4, 1):
         y, scores, qid = ragged(15)
         rows = compare(
-            library, measure, np.minimum(y, largest), scores, qid, k=5, weights=weights + 2 * (np.bincount(qid, y) == 0)
+            library,
+            measure,
+            np.minimum(y, largest),
+            scores,
+            qid,
+            k=5,
+            weights=weights + 2 * (np.bincount(qid, y) == 0),
         )
         for row in rows.itertuples():
             assert (abs(row.from_weights) > 1e-3) == (row.weights != "queries"), row.metric
@@ -164,12 +181,20 @@ def test_an_empty_query_adds_its_weight_here_and_one_in_the_libraries(library):
 
 
 @pytest.mark.parametrize(("library", "measure"), PAIRS)
-def test_precision_of_scores_and_refused_or_truncated_labels_are_those_that_reconcile_says(library, measure):
+def test_precision_of_scores_and_refused_or_truncated_labels_are_those_that_reconcile_says(
+    library, measure
+):
     y, scores, qid = np.array([0, 1, 0]), 1.0 + np.array([0.0, 2e-9, 1e-9]), np.zeros(3, dtype=int)
     for row in compare(library, measure, y, scores, qid, k=1).itertuples():
         assert (row.from_scores < -0.01) == (row.scores == "float32")
     scores, qid = np.array([4.0, 3.0, 2.0, 1.0]), np.zeros(4, dtype=int)
-    for labels in ([0.5, 1.7, 0, 3], [0.4, 0.7, 0, 0], [0, 30, 29, 1], [0, 31, 30, 1], [0, 32, 1, 2]):
+    for labels in (
+        [0.5, 1.7, 0, 3],
+        [0.4, 0.7, 0, 0],
+        [0, 30, 29, 1],
+        [0, 31, 30, 1],
+        [0, 32, 1, 2],
+    ):
         settings = {"gain": "linear"} if measure == "ndcg" else {}
         compare(library, measure, np.array(labels), scores, qid, **settings)
 
@@ -182,18 +207,30 @@ def test_lightgbm_refuses_long_queries():
     with pytest.raises(lightgbm.basic.LightGBMError, match="10000"):
         libraries.lightgbm("ndcg@10", y, scores, qid)
     (row,) = rows_of("LightGBM", y[1:], scores[1:], qid[1:], k=None).itertuples()
-    assert row.value == pytest.approx(libraries.lightgbm(row.metric, y[1:], scores[1:], qid[1:]), abs=1e-6)
+    assert row.value == pytest.approx(
+        libraries.lightgbm(row.metric, y[1:], scores[1:], qid[1:]), abs=1e-6
+    )
 
 
 def judgments_and_run():
-    """Judgments and a run of dictionaries: documents that only one of them has, ties, and queries of only one."""
+    """Judgments and a run of dictionaries: documents that only one of them has, ties, and queries
+    of only one."""
     random, names = np.random.default_rng(3), [f"{i:08}" for i in range(40)]
     qrels, run = {}, {}
     for query in map(str, range(100, 125)):
-        judged, found = random.permutation(names)[:12], random.permutation(names)[: random.integers(2, 15)]
-        qrels[query] = dict(zip(judged.tolist(), random.choice([0, 0, 1, 2, 4], 12).tolist(), strict=True))
-        run[query] = dict(zip(found.tolist(), (random.integers(0, 6, len(found)) / 4).tolist(), strict=True))
-    lost = sum(qrels[query][name] > 0 for query in run for name in qrels[query].keys() - run[query].keys())
+        judged, found = (
+            random.permutation(names)[:12],
+            random.permutation(names)[: random.integers(2, 15)],
+        )
+        qrels[query] = dict(
+            zip(judged.tolist(), random.choice([0, 0, 1, 2, 4], 12).tolist(), strict=True)
+        )
+        run[query] = dict(
+            zip(found.tolist(), (random.integers(0, 6, len(found)) / 4).tolist(), strict=True)
+        )
+    lost = sum(
+        qrels[query][name] > 0 for query in run for name in qrels[query].keys() - run[query].keys()
+    )
     assert lost > 50
     del qrels["105"], run["107"]
     # One query has no relevant document, and one of which none was retrieved.
@@ -204,7 +241,9 @@ def judgments_and_run():
 
 @pytest.mark.filterwarnings("ignore:1 of 24 queries")
 @pytest.mark.parametrize("measure", ["nDCG@5", "AP(rel=2)@10", "RR"])
-@pytest.mark.parametrize("library", ["pytrec_eval", "ranx", "ir_measures", "scikit-learn", "LightGBM", "CatBoost"])
+@pytest.mark.parametrize(
+    "library", ["pytrec_eval", "ranx", "ir_measures", "scikit-learn", "LightGBM", "CatBoost"]
+)
 def test_each_library_computes_of_a_run_what_reconcile_run_says(library, measure):
     need(library)
     qrels, run = judgments_and_run()
@@ -214,10 +253,14 @@ def test_each_library_computes_of_a_run_what_reconcile_run_says(library, measure
         for name, score in run[query].items()
     ]
     arrays = [np.array(column) for column in zip(*merged, strict=True)]
-    floats = {query: {name: float(y) for name, y in labels.items()} for query, labels in qrels.items()}
+    floats = {
+        query: {name: float(y) for name, y in labels.items()} for query, labels in qrels.items()
+    }
     for queries in (None, "common"):
         found = br.reconcile_run(qrels, run, measure, queries=queries)
-        assert found.value == pytest.approx(br.evaluate_run(qrels, run, measure, queries=queries)[measure], abs=1e-15)
+        assert found.value == pytest.approx(
+            br.evaluate_run(qrels, run, measure, queries=queries)[measure], abs=1e-15
+        )
         assert (found.n_queries, found.n_empty) == (24 if queries is None else 23, 1)
         rows = found.table[(found.table["library"] == library) & found.table["value"].notna()]
         for row in rows.itertuples():
@@ -229,12 +272,17 @@ def test_each_library_computes_of_a_run_what_reconcile_run_says(library, measure
             assert row.low - 1e-6 <= theirs <= row.high + 1e-6, row.metric
             # No list has more than 15 documents, which ranx sorts by a stable method.
             assert row.low == row.high
-            parts = [getattr(row, f"from_{step}") for step in ("empty", "queries", "documents", *STEPS[found.name][1:])]
+            parts = [
+                getattr(row, f"from_{step}")
+                for step in ("empty", "queries", "documents", *STEPS[found.name][1:])
+            ]
             assert sum(parts) == pytest.approx(row.value - found.value, abs=1e-12)
         if library == "pytrec_eval":
             settings = {"queries": queries, "ties": "average"}
             value = br.evaluate_run(qrels, run, measure, **settings)[measure]
-            assert br.reconcile_run(qrels, run, measure, **settings).value == pytest.approx(value, abs=1e-15)
+            assert br.reconcile_run(qrels, run, measure, **settings).value == pytest.approx(
+                value, abs=1e-15
+            )
         if library == "pytrec_eval" and measure == "nDCG@5":
             # Documents that were not retrieved are lost in a merge, and change the value.
             assert br.reconcile(*arrays, gain="linear", k=5).value > rows["value"].item() + 0.01

@@ -49,7 +49,10 @@ def test_objects_of_ir_measures_are_their_names():
 @for_each(
     ("name", "fault"),
     [
-        ("nDCG@10", "for runs, with the label y as gain; .* write 'ndcg(gain=linear)@10' .*, or 'ndcg@10'"),
+        (
+            "nDCG@10",
+            "for runs, with the label y as gain; .* write 'ndcg(gain=linear)@10' .*, or 'ndcg@10'",
+        ),
         ("nDCG(dcg='exp-log2')", "write 'ndcg(gain=exp2)' for the same"),
         ("ERR@5", "for runs, with max_grade=4; .* write 'err(max_grade=4)@5' .*, or 'err@5'"),
         ("NDCG@10", "did you mean 'ndcg', or, for runs, 'nDCG' of ir_measures"),
@@ -59,9 +62,21 @@ def test_objects_of_ir_measures_are_their_names():
 )
 def test_names_whose_value_would_be_another_are_only_for_runs(name, fault):
     data = [2, 1, 0], [1.0, 2.0, 3.0], [7, 7, 7]
-    calls = [get_measure, make_scorer, lambda name: evaluate(*data, name), lambda name: evaluate(*data, {"a": name})]
-    for call in [*calls, br.metrics.named_measures, br.lightgbm_metric, lambda name: br.reconcile(*data, name)]:
-        with pytest.raises(ValueError, match=fault.translate({ord(mark): f"\\{mark}" for mark in "()^"})):
+    calls = [
+        get_measure,
+        make_scorer,
+        lambda name: evaluate(*data, name),
+        lambda name: evaluate(*data, {"a": name}),
+    ]
+    for call in [
+        *calls,
+        br.metrics.named_measures,
+        br.lightgbm_metric,
+        lambda name: br.reconcile(*data, name),
+    ]:
+        with pytest.raises(
+            ValueError, match=fault.translate({ord(mark): f"\\{mark}" for mark in "()^"})
+        ):
             call(name)
 
 

@@ -1,4 +1,5 @@
-"""Measures that the package ir_measures computes with its providers, by `evaluate_run` and `compare_runs`."""
+"""Measures that the package ir_measures computes with its providers, by `evaluate_run` and
+`compare_runs`."""
 
 import sys
 
@@ -39,21 +40,29 @@ def test_values_and_means_are_those_of_ir_measures(tables):
     assert means == pytest.approx(table.mean().to_dict(), abs=1e-14)
     weights = {query: 1.0 + i % 3 for i, query in enumerate(table.index)}
     weighted = evaluate_run(qrels, run, NAMES, queries="judged", sample_weight=weights)
-    assert weighted == pytest.approx({name: np.average(table[name], weights=list(weights.values())) for name in NAMES})
+    assert weighted == pytest.approx(
+        {name: np.average(table[name], weights=list(weights.values())) for name in NAMES}
+    )
     common = evaluate_run(qrels, run, NAMES, queries="common", per_query=True)
     assert len(common) == len(table) - 8
     assert common.equals(table.loc[common.index])
 
 
 def test_names_of_trec_eval_stand_for_those_of_ir_measures():
-    qrels, run = {"q": {"a": 1, "b": 0, "c": 1}, "r": {"a": 1}}, {"q": {"a": 2.0, "b": 1.0, "x": 0.5}, "r": {"x": 1.0}}
+    qrels, run = (
+        {"q": {"a": 1, "b": 0, "c": 1}, "r": {"a": 1}},
+        {"q": {"a": 2.0, "b": 1.0, "x": 0.5}, "r": {"x": 1.0}},
+    )
     values = evaluate_run(qrels, run, ["set_P", "set_recall", "set_map", "SetF"])
     expected = {"set_P": 1 / 6, "set_recall": 1 / 4, "set_map": 1 / 12, "SetF": 1 / 5}
     assert values == pytest.approx(expected)
 
 
 def test_ours_and_theirs_stand_in_one_table():
-    qrels, runs = {"q": {"a": 1, "b": 0}}, {"x": {"q": {"a": 2.0, "b": 1.0}}, "y": {"q": {"a": 1.0, "b": 2.0}}}
+    qrels, runs = (
+        {"q": {"a": 1, "b": 0}},
+        {"x": {"q": {"a": 2.0, "b": 1.0}}, "y": {"q": {"a": 1.0, "b": 2.0}}},
+    )
     table = evaluate_run(qrels, runs["y"], ["RR", "Compat"], by={"q": "short"})
     assert table["metric"].tolist() == ["RR", "Compat"] * 2
     assert table["mean"].tolist() == [0.5, pytest.approx(0.3220338983050847)] * 2
@@ -66,16 +75,26 @@ def test_documents_with_several_judgments_are_refused_for_our_measures(tables):
     for measures in ("nDCG@5", ["alpha_nDCG@5", "AP"]):
         with pytest.raises(ValueError, match=message):
             evaluate_run(*tables, measures, queries="judged")
-    largest = tables[0].groupby(["query_id", "doc_id"], as_index=False, sort=False)["relevance"].max()
+    largest = (
+        tables[0].groupby(["query_id", "doc_id"], as_index=False, sort=False)["relevance"].max()
+    )
     assert 0.0 < evaluate_run(largest, tables[1], "nDCG@5", queries="judged")["nDCG@5"] < 1.0
 
 
 @pytest.mark.parametrize(
     ("measure", "settings", "message"),
     [
-        ("alpha_nDCG@5", {"ties": "average"}, "alpha_nDCG@5 is computed by ir_measures: ties must be 'trec_eval'"),
+        (
+            "alpha_nDCG@5",
+            {"ties": "average"},
+            "alpha_nDCG@5 is computed by ir_measures: ties must be 'trec_eval'",
+        ),
         ("INST", {}, "ir_measures cannot compute INST: invalid param max_rel"),
-        ("INST(typo=1)", {}, "ir_measures cannot compute INST.typo=1.: unsupported params found: .'typo'."),
+        (
+            "INST(typo=1)",
+            {},
+            "ir_measures cannot compute INST.typo=1.: unsupported params found: .'typo'.",
+        ),
         ("alpha_nDGC@5", {}, "measure must be a Measure, .* got 'alpha_nDGC@5'"),
         ("ndgc@5", {}, r"got 'ndgc@5' \(did you mean 'ndcg@5'\?\)"),
     ],

@@ -11,10 +11,52 @@ from boostrank.runs import read_qrels, read_run
 from boostrank.runs.trec_files import COLUMNS, parse_compiled
 from boostrank.runs.trec_tables import number_documents, number_queries
 
-needs_library = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
-IDS = ["q", "q1", "007", "7", "NA", "true", "d\u00e9", '"', "x" * 7, "x" * 8, "x" * 15, "x" * 16, "x" * 40, "d\0"]
-NUMBERS = ["1", "-2", "+3", "0", "2.5", "-.5", "5.", "1e3", "1e-400", "1e400", "nan", "inf", "True", "0x1", "1_0"]
-NUMBERS += ["--1", "123456789012345678", "1234567890123456789", "1.000000000000000055511151231", "1e", "1e+", "", "²"]
+needs_library = pytest.mark.skipif(
+    not compiled.is_available(), reason="boostrank was installed without a C compiler"
+)
+IDS = [
+    "q",
+    "q1",
+    "007",
+    "7",
+    "NA",
+    "true",
+    "d\u00e9",
+    '"',
+    "x" * 7,
+    "x" * 8,
+    "x" * 15,
+    "x" * 16,
+    "x" * 40,
+    "d\0",
+]
+NUMBERS = [
+    "1",
+    "-2",
+    "+3",
+    "0",
+    "2.5",
+    "-.5",
+    "5.",
+    "1e3",
+    "1e-400",
+    "1e400",
+    "nan",
+    "inf",
+    "True",
+    "0x1",
+    "1_0",
+]
+NUMBERS += [
+    "--1",
+    "123456789012345678",
+    "1234567890123456789",
+    "1.000000000000000055511151231",
+    "1e",
+    "1e+",
+    "",
+    "²",
+]
 BLANKS = [" ", "\t", "  ", " \t ", "\x0b", "\u00a0"]
 ENDS = ["\n", "\r\n", "\n\n", " \n", "\r", "\r\r\n", ""]
 
@@ -47,9 +89,15 @@ def test_tables_and_errors_are_those_of_python(data, kind, tmp_path_factory):
     numbers = st.sampled_from(NUMBERS if rare else NUMBERS[: 3 if kind == "qrels" else 9])
     text = data.draw(st.sampled_from(["", "\ufeff", "\n", " "]))
     for _ in range(data.draw(st.integers(0, 8))):
-        fields = [data.draw(numbers) if name == number else data.draw(ids) for name in COLUMNS[kind]]
+        fields = [
+            data.draw(numbers) if name == number else data.draw(ids) for name in COLUMNS[kind]
+        ]
         fields = fields[: len(fields) - (rare and data.draw(st.integers(0, 9)) == 0)]
-        text += "".join(field + data.draw(blanks) for field in fields[:-1]) + fields[-1] + data.draw(ends)
+        text += (
+            "".join(field + data.draw(blanks) for field in fields[:-1])
+            + fields[-1]
+            + data.draw(ends)
+        )
     path = tmp_path_factory.getbasetemp() / f"{kind}.txt"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
@@ -102,15 +150,24 @@ def test_duplicates_are_found_in_queries_of_all_sizes(n_documents):
 
 @needs_library
 @given(
-    rows=st.lists(st.tuples(st.sampled_from(IDS[:5]), st.sampled_from([*IDS, ""])), min_size=2, max_size=60),
+    rows=st.lists(
+        st.tuples(st.sampled_from(IDS[:5]), st.sampled_from([*IDS, ""])), min_size=2, max_size=60
+    ),
     start=st.integers(0, 5),
     end=st.integers(1, 60),
 )
 def test_numbers_of_texts_are_those_of_pandas(rows, start, end):
-    """The table is a part of another one, and the other one has more rows than the first space for keys."""
+    """The table is a part of another one, and the other one has more rows than the first space for
+    keys."""
     part = pd.DataFrame(rows, columns=["query_id", "doc_id"])
-    many = pd.DataFrame({"query_id": "q", "doc_id": [f"{number}{'-' * (number % 9)}" for number in range(1300)]})
-    for tables in ([part.iloc[min(start, len(part) - 1) :]], [part.iloc[:end], part], [part, many, part]):
+    many = pd.DataFrame(
+        {"query_id": "q", "doc_id": [f"{number}{'-' * (number % 9)}" for number in range(1300)]}
+    )
+    for tables in (
+        [part.iloc[min(start, len(part) - 1) :]],
+        [part.iloc[:end], part],
+        [part, many, part],
+    ):
         results = []
         with pytest.MonkeyPatch.context() as patch:
             for value in ("1", "0"):

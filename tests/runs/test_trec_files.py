@@ -1,4 +1,5 @@
-"""TREC files of judgments and runs: values, faulty lines, forms of tables, and files written and read again."""
+"""TREC files of judgments and runs: values, faulty lines, forms of tables, and files written and
+read again."""
 
 import gzip
 from collections import namedtuple
@@ -74,7 +75,9 @@ def test_incomplete_and_empty_files_are_refused(file):
         with pytest.raises(ValueError, match=r"has no lines"):
             read(file(b"\n \n"))
     with pytest.raises(ValueError, match="the gzip data is damaged or cut off"):
-        read_run(file(gzip.compress(b"".join(b"q1 Q0 d%d 1 2.5 tag\n" % i for i in range(1000)))[:-6]))
+        read_run(
+            file(gzip.compress(b"".join(b"q1 Q0 d%d 1 2.5 tag\n" % i for i in range(1000)))[:-6])
+        )
 
 
 @for_each(
@@ -114,7 +117,9 @@ def test_comments_missing_tags_and_tags_with_blanks(file):
     table = read_run(file(b"q1 Q0 d1 1 2.5 run x 1\nq1 Q0 d2 2 1 run\nq1 Q0 d3 3 0.5 run # 2\n"))
     assert rows(table) == [["q1", "d1", 2.5], ["q1", "d2", 1.0], ["q1", "d3", 0.5]]
     # The id of a document has a blank.
-    with pytest.raises(ValueError, match="line 2: it has 7 fields, and not the tag of the lines before it"):
+    with pytest.raises(
+        ValueError, match="line 2: it has 7 fields, and not the tag of the lines before it"
+    ):
         read_run(file(b"q1 Q0 d 1 9 8.5 tag\nq1 Q0 e 2 8 7.5 tag\n"))
     with pytest.raises(ValueError, match="line 3: the score 'x' is"):
         read_run(file(b"#\nq1 Q0 d 1 9 tag\nq1 Q0 e 2 x tag\n"))
@@ -129,7 +134,11 @@ def test_qrels_are_read(file):
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 def test_lines_may_end_in_each_way(file, end):
     content = b"q Q0 d 1 2 t" + end + end + b"q Q0 e 2 1 t"
-    assert rows(read_run(file(content))) == rows(read_run(file(content + end))) == [["q", "d", 2.0], ["q", "e", 1.0]]
+    assert (
+        rows(read_run(file(content)))
+        == rows(read_run(file(content + end)))
+        == [["q", "d", 2.0], ["q", "e", 1.0]]
+    )
     with pytest.raises(ValueError, match=r"line 4: the score 'x' is .* \(in 'q Q0 f 3 x t'\)"):
         read_run(file(content + end + b"q Q0 f 3 x t" + end))
 
@@ -137,7 +146,9 @@ def test_lines_may_end_in_each_way(file, end):
 def test_byte_order_mark_is_no_part_of_the_first_id(file):
     content = "\ufeffq Q0 d 1 2 t\n".encode()
     assert rows(read_run(file(content))) == [["q", "d", 2.0]]
-    with pytest.raises(ValueError, match="line 2: the document 'd' occurs a second time for the query 'q'"):
+    with pytest.raises(
+        ValueError, match="line 2: the document 'd' occurs a second time for the query 'q'"
+    ):
         read_run(file(content + b"q Q0 d 1 2 t\n"))
     assert rows(read_qrels(file(gzip.compress("\ufeffq 0 d 2\n".encode())))) == [["q", "d", "0", 2]]
 
@@ -145,11 +156,16 @@ def test_byte_order_mark_is_no_part_of_the_first_id(file):
 @pytest.mark.parametrize("name", ["run.txt", "run.txt.gz"])
 def test_written_run_is_read_again(tmp_path, name):
     random = np.random.default_rng(0)
-    run = {f"q{q}": {f"d{d}": score for d, score in enumerate(random.normal(size=20))} for q in (2, 1, 10)}
+    run = {
+        f"q{q}": {f"d{d}": score for d, score in enumerate(random.normal(size=20))}
+        for q in (2, 1, 10)
+    }
     write_run(tmp_path / name, run, tag="mine")
     table = read_run(tmp_path / name)
     assert table.attrs["tag"] == "mine"
-    assert {q: dict(zip(t["doc_id"], t["score"], strict=True)) for q, t in table.groupby("query_id")} == run
+    assert {
+        q: dict(zip(t["doc_id"], t["score"], strict=True)) for q, t in table.groupby("query_id")
+    } == run
     assert list(dict.fromkeys(table["query_id"])) == ["q2", "q1", "q10"]
     assert all((np.diff(t["score"]) <= 0).all() for _, t in table.groupby("query_id"))
 
@@ -173,7 +189,9 @@ def test_run_that_cannot_be_written_leaves_the_old_file(file, run, tag, fault):
 
 # Records as those of ir_measures.
 ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
-FRAME = pd.DataFrame({"query_id": [301, 301, 302], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 3.0]})
+FRAME = pd.DataFrame(
+    {"query_id": [301, 301, 302], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 3.0]}
+)
 
 
 @for_each(
@@ -188,7 +206,16 @@ FRAME = pd.DataFrame({"query_id": [301, 301, 302], "doc_id": ["a", "b", "a"], "s
         {301: {"a": 2, "b": 1}, 302: {"a": 3}},
         [ScoredDoc(*row) for row in FRAME.to_numpy(dtype=object).tolist()],
     ],
-    ids=["pandas", "columns of ranx", "str", "categories", "polars", "dicts", "dicts with int", "tuples"],
+    ids=[
+        "pandas",
+        "columns of ranx",
+        "str",
+        "categories",
+        "polars",
+        "dicts",
+        "dicts with int",
+        "tuples",
+    ],
 )
 def test_forms_of_runs_are_equal(run):
     table = as_run(run)
@@ -211,15 +238,31 @@ def test_objects_of_ranx_are_taken():
         (FRAME.iloc[:0], ValueError, "it has no documents"),
         ({}, ValueError, "it has no documents"),
         (FRAME.assign(query_id=[1.5, 2, 3]), ValueError, "query_id of row 0 is 1.5"),
-        (FRAME.assign(doc_id=["a", None, "b"]), ValueError, "each str or int; doc_id of row 1 is (None|nan)"),
+        (
+            FRAME.assign(doc_id=["a", None, "b"]),
+            ValueError,
+            "each str or int; doc_id of row 1 is (None|nan)",
+        ),
         (FRAME.assign(score=["1", "x", "2"]), ValueError, "score of run must be numbers"),
-        (FRAME.assign(score=[1, np.nan, 2]), ValueError, "it is nan for the document 'b' of the query '301'"),
+        (
+            FRAME.assign(score=[1, np.nan, 2]),
+            ValueError,
+            "it is nan for the document 'b' of the query '301'",
+        ),
         (pd.concat([FRAME, FRAME]), ValueError, "the document 'a' of the query '301' twice"),
         ({"q": [1, 2]}, TypeError, "a dict of dicts, score by document by query, .* got dict"),
         ([], ValueError, "it has no documents"),
         ("run.txt", TypeError, "got str. Read a file with boostrank.read_run"),
-        (FRAME.astype({"doc_id": "category"}).iloc[[0, 1, 0]], ValueError, "the document 'a' of the query '301' twice"),
-        (FRAME.assign(doc_id=pd.Categorical([1.5, 2.5, 1.5])), ValueError, "doc_id of row 0 is 1.5"),
+        (
+            FRAME.astype({"doc_id": "category"}).iloc[[0, 1, 0]],
+            ValueError,
+            "the document 'a' of the query '301' twice",
+        ),
+        (
+            FRAME.assign(doc_id=pd.Categorical([1.5, 2.5, 1.5])),
+            ValueError,
+            "doc_id of row 0 is 1.5",
+        ),
         (None, TypeError, "got NoneType"),
     ],
 )

@@ -21,8 +21,15 @@ RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
 NAMES = ["price", "bm25(title)", "closeness(field,embedding)", "age", "clicks"]
 HOSTILE = ["a,b", 'say "price"', "back\\slash", "naïve €", "</script>\n"]
 SETTINGS = {"n_estimators": 5, "n_jobs": 1, "random_state": 0}
-# Versions that follow the directions of missing values; later ones of Elastic add a constant to scores.
-VERSIONS = {"elasticsearch": "8.11", "opensearch": "3.8", "elastic": "8.15", "solr": "9.2", "vespa": "8.700"}
+# Versions that follow the directions of missing values; later ones of Elastic add a constant to
+# scores.
+VERSIONS = {
+    "elasticsearch": "8.11",
+    "opensearch": "3.8",
+    "elastic": "8.15",
+    "solr": "9.2",
+    "vespa": "8.700",
+}
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +63,12 @@ def test_names(engine, ranker_class, rankers, data, path):
         np.testing.assert_allclose(scores(engine, path, X, names), ranker.predict(X), atol=1e-5)
     if engine != "vespa":
         frame = pd.DataFrame(X, columns=[f"own {i}" for i in range(5)]).assign(qid=data[2])
-        ranker_class(**SETTINGS).fit(frame, data[1]).export(path, engine, check=frame, version=VERSIONS[engine])
-        np.testing.assert_allclose(scores(engine, path, X, list(frame)[:5]), ranker.predict(X), atol=1e-5)
+        ranker_class(**SETTINGS).fit(frame, data[1]).export(
+            path, engine, check=frame, version=VERSIONS[engine]
+        )
+        np.testing.assert_allclose(
+            scores(engine, path, X, list(frame)[:5]), ranker.predict(X), atol=1e-5
+        )
     check = pytest.importorskip("polars").DataFrame(X[:, ::-1], schema=names[::-1])
     ranker.export(path, engine, features=names, check=check, version=VERSIONS[engine])
 
@@ -66,26 +77,56 @@ def test_names(engine, ranker_class, rankers, data, path):
     ("settings", "message"),
     [
         ({"format": "slor"}, r"format must be one of .*did you mean 'solr'"),
-        ({"features": None}, "features must be different names of the features, as elasticsearch takes them; got none"),
-        ({"features": NAMES[:4]}, r"features must be 5 names, one of each column of X; got \['price', "),
+        (
+            {"features": None},
+            "features must be different names of the features, as elasticsearch takes them; got "
+            "none",
+        ),
+        (
+            {"features": NAMES[:4]},
+            r"features must be 5 names, one of each column of X; got \['price', ",
+        ),
         ({"features": [*NAMES[:4], "age"]}, r"features must be different names .*; got \['age'\]"),
         ({"format": "vespa", "features": ["a-b", *NAMES[1:]]}, "'a-b'"),
-        ({"format": "vespa", "name": "shop"}, "name must be left out: vespa takes none; got 'shop'"),
+        (
+            {"format": "vespa", "name": "shop"},
+            "name must be left out: vespa takes none; got 'shop'",
+        ),
         ({"store": "shoes"}, "store must be left out: elasticsearch takes none; got 'shoes'"),
-        ({"format": "vespa", "resource": "m.json"}, "resource must be left out: vespa takes none; got 'm.json'"),
-        ({"version": "1.5.9-es8.14.3"}, r"version must be a text such as '5.0', .*; got '1.5.9-es8.14.3'"),
-        ({"format": "elastic", "version": "8.9"}, r"version must be a text such as '8.12', .* not older"),
+        (
+            {"format": "vespa", "resource": "m.json"},
+            "resource must be left out: vespa takes none; got 'm.json'",
+        ),
+        (
+            {"version": "1.5.9-es8.14.3"},
+            r"version must be a text such as '5.0', .*; got '1.5.9-es8.14.3'",
+        ),
+        (
+            {"format": "elastic", "version": "8.9"},
+            r"version must be a text such as '8.12', .* not older",
+        ),
         ({"name": "a/b"}, "name must be a text without '/', .*'a/b'"),
-        ({"format": "elastic", "name": "Shop"}, "model_id, the name, must have at most 64 characters: a-z"),
+        (
+            {"format": "elastic", "name": "Shop"},
+            "model_id, the name, must have at most 64 characters: a-z",
+        ),
         ({"absent": "nan"}, "absent must be one of missing, zero"),
-        ({"format": "opensearch", "version": "3.3", "absent": "zero"}, "right at every split, but this model takes"),
-        ({"path": "no/m.txt", "format": "vespa"}, "path must be a path that ends with .json, .*; got 'no/m.txt'"),
+        (
+            {"format": "opensearch", "version": "3.3", "absent": "zero"},
+            "right at every split, but this model takes",
+        ),
+        (
+            {"path": "no/m.txt", "format": "vespa"},
+            "path must be a path that ends with .json, .*; got 'no/m.txt'",
+        ),
         ({"shift": 0.5}, "shift must be one of min; got 0.5"),
     ],
 )
 def test_settings_without_a_meaning(settings, message, rankers, path):
     with pytest.raises(ValueError, match=message):
-        rankers[br.LightGBMRanker].export(**{"path": path, "format": "elasticsearch", "features": NAMES, **settings})
+        rankers[br.LightGBMRanker].export(
+            **{"path": path, "format": "elasticsearch", "features": NAMES, **settings}
+        )
     assert not path.exists()
 
 
@@ -102,8 +143,16 @@ def test_without_treelite(rankers, path, monkeypatch):
     [
         (br.LightGBMRanker, {"linear_tree": True}, "linear_tree"),
         (br.LightGBMRanker, {"zero_as_missing": True}, "zero_as_missing"),
-        (br.LightGBMRanker, {"categorical_feature": [1]}, "categories of the feature 1.*get_dummies"),
-        (br.XGBoostRanker, {"feature_types": {1: "c"}}, "treelite takes no categories.*get_dummies"),
+        (
+            br.LightGBMRanker,
+            {"categorical_feature": [1]},
+            "categories of the feature 1.*get_dummies",
+        ),
+        (
+            br.XGBoostRanker,
+            {"feature_types": {1: "c"}},
+            "treelite takes no categories.*get_dummies",
+        ),
         (br.XGBoostRanker, {"missing": 0}, "takes 0 as a missing value"),
     ],
 )
@@ -118,8 +167,16 @@ class Chain:
     """A library with a model of one tree, whose left child is a split again and again."""
 
     def __init__(self, depth):
-        test = {"split_feature_id": 0, "default_left": True, "node_type": "numerical_test_node", "comparison_op": "<"}
-        nodes = [{**test, "threshold": -i, "left_child": 2 * i + 2, "right_child": 2 * i + 1} for i in range(depth)]
+        test = {
+            "split_feature_id": 0,
+            "default_left": True,
+            "node_type": "numerical_test_node",
+            "comparison_op": "<",
+        }
+        nodes = [
+            {**test, "threshold": -i, "left_child": 2 * i + 2, "right_child": 2 * i + 1}
+            for i in range(depth)
+        ]
         tree = [{"node_id": 2 * i, **node} for i, node in enumerate(nodes)]
         tree += [{"node_id": 2 * i + 1, "leaf_value": i} for i in range(depth)]
         tree.append({"node_id": 2 * depth, "leaf_value": depth})
@@ -147,11 +204,15 @@ def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
     (feature,) = json.loads(text)["features"]
     assert np.log2(float(feature["norm"]["params"]["std"])) % 1 == 0
     at = np.float32(thresholds[:-1])
-    x = np.concatenate([at, np.nextafter(at, np.float32(-np.inf)), np.nextafter(at, np.float32(np.inf)), [0]])
+    x = np.concatenate(
+        [at, np.nextafter(at, np.float32(-np.inf)), np.nextafter(at, np.float32(np.inf)), [0]]
+    )
     expected = (x[:, None] < np.float32(thresholds)).sum(axis=1)
     np.testing.assert_array_equal(evaluate("solr", text, {"x": x}), expected)
     trees += [[Split(0, float(np.float32(1e37)), True, 1, 2), 1.0, 0.0]]
-    with pytest.raises(ValueError, match=r"those of 'x', from 1e-12 to 1e\+37: multiply this feature"):
+    with pytest.raises(
+        ValueError, match=r"those of 'x', from 1e-12 to 1e\+37: multiply this feature"
+    ):
         WRITERS["solr"](Forest(trees, False), ["x"], "m")
 
 
@@ -160,12 +221,12 @@ def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
 def test_missing_values_without_a_version(engine, ranker_class, data, path):
     X, y, qid = data
     missing = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.float32(np.nan), X)
-    message = (
-        f"{engine} .* takes absent features for 0.* this model takes them for missing values. Use {VERSIONS[engine]}"
-    )
+    message = f"{engine} .* takes absent features for 0.* this model takes them for missing values. Use {VERSIONS[engine]}"
     silent = contextlib.nullcontext()
     with silent if engine in ("vespa", "elastic") else pytest.warns(UserWarning, match=message):
-        ranker_class(**SETTINGS).fit(missing, y, qid).export(path, engine, features=NAMES, check=missing)
+        ranker_class(**SETTINGS).fit(missing, y, qid).export(
+            path, engine, features=NAMES, check=missing
+        )
     plain = ranker_class(**SETTINGS).fit(np.nan_to_num(missing), y, qid)
     message = r"opensearch 3.2 to before 3.8 sends absent features right at every split, but .* takes them for 0"
     with pytest.warns(UserWarning, match=message) if engine == "opensearch" else silent:
@@ -183,10 +244,15 @@ def test_missing_values_without_a_version(engine, ranker_class, data, path):
 def test_the_least_shift_makes_no_score_negative(engine, ranker_class, data, path):
     X, y, qid = data
     ranker = ranker_class(n_estimators=20, max_depth=2, n_jobs=1).fit(X[:, :2], y, qid)
-    ranker.export(path, engine, features=NAMES[:2], shift="min", check=X[:, :2], version=VERSIONS[engine])
+    ranker.export(
+        path, engine, features=NAMES[:2], shift="min", check=X[:, :2], version=VERSIONS[engine]
+    )
     # All cells of the grid of the thresholds.
     forest = Forest.of_booster(ranker._library, ranker.booster_)
-    values = [[-1e9, *sorted({split.threshold for split in forest.splits if split.feature == i})] for i in (0, 1)]
+    values = [
+        [-1e9, *sorted({split.threshold for split in forest.splits if split.feature == i})]
+        for i in (0, 1)
+    ]
     grid = np.array(list(itertools.product(*values)), dtype=np.float32)
     found, expected = scores(engine, path, grid, NAMES[:2]), ranker.predict(grid)
     lowest = sum(min(node for node in tree if not isinstance(node, Split)) for tree in forest.trees)
@@ -199,6 +265,8 @@ def test_check_refuses_float64_that_float32_does_not_have(data, path):
     # Seconds since 1970: numbers of float32 are 128 apart.
     X = np.column_stack([X[:, :4].astype(np.float64), 1.7e9 + 10 * y])
     ranker = br.LightGBMRanker(**SETTINGS).fit(X, y, qid)
-    with pytest.raises(ValueError, match=r"float32, which has no 17000000\d0.0 of 'clicks': train on float32"):
+    with pytest.raises(
+        ValueError, match=r"float32, which has no 17000000\d0.0 of 'clicks': train on float32"
+    ):
         ranker.export(path, "solr", features=NAMES, check=X)
     assert not path.exists()

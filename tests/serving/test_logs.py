@@ -18,8 +18,18 @@ def plugin(n_hits=1, **logs):
 
 PLUGIN = plugin(features=[A, B])
 ELASTIC = {"hits": {"hits": [{"_id": "d1", "matched_queries": {"a": 1.5}}, {"_id": "d2"}]}}
-SOLR = {"response": {"docs": [{"id": "d1", "[features]": "g(b,c)=-1.5E-5,a=NaN"}, {"id": "d2", "[features]": ""}]}}
-VESPA = {"root": {"children": [{"id": "d1", "fields": {"matchfeatures": {"rankingExpression(a)": None, "g(b,c)": 2}}}]}}
+SOLR = {
+    "response": {
+        "docs": [{"id": "d1", "[features]": "g(b,c)=-1.5E-5,a=NaN"}, {"id": "d2", "[features]": ""}]
+    }
+}
+VESPA = {
+    "root": {
+        "children": [
+            {"id": "d1", "fields": {"matchfeatures": {"rankingExpression(a)": None, "g(b,c)": 2}}}
+        ]
+    }
+}
 NAN = np.nan
 
 
@@ -45,10 +55,22 @@ def test_values_are_those_of_each_document(engine, answer, values, settings):
 @for_each(
     "engine, answer, fault",
     [
-        ("solr", PLUGIN, "the answer of solr to the query 'lamp': it has no 'response'; send .* got {'hits'"),
-        ("elasticsearch", {"error": {"reason": "No query named"}}, "it has no 'hits'; .*No query named"),
+        (
+            "solr",
+            PLUGIN,
+            "the answer of solr to the query 'lamp': it has no 'response'; send .* got {'hits'",
+        ),
+        (
+            "elasticsearch",
+            {"error": {"reason": "No query named"}},
+            "it has no 'hits'; .*No query named",
+        ),
         ("vespa", {"root": {"errors": [{"message": "no profile"}]}}, "it has errors; .*no profile"),
-        ("vespa", {"root": {"errors": [{"message": "timeout"}], "children": []}}, "it has errors; .*timeout"),
+        (
+            "vespa",
+            {"root": {"errors": [{"message": "timeout"}], "children": []}},
+            "it has errors; .*timeout",
+        ),
         ("elastic", PLUGIN, "no document has a value: send the body of the request 'log'"),
         ("opensearch", "<html>Bad Gateway", "send the body of the request 'log' .*; got <html>Bad"),
         ("elasticsearch", {"hits": {"hits": [{"_id": "d1"}]}}, "it has no 'fields'"),
@@ -56,10 +78,26 @@ def test_values_are_those_of_each_document(engine, answer, values, settings):
         ("elasticsearch", plugin(a=[A, B, A]), "document 'd1' or a feature of it is there twice"),
         ("elasticsearch", plugin(2, a=[A, B]), "is there twice"),
         ("elasticsearch", plugin(a=[A]), r"names differ by \['g\(b,c\)'\]"),
-        ("elastic", {"hits": {"hits": [{"_id": "d1", "matched_queries": ["a"]}]}}, "send the body of the request"),
-        ("solr", {"response": {"docs": [{"id": "d1", "[features]": "a:1;b:2"}]}}, "must be name=value,name=value"),
-        ("solr", {"response": {"docs": [{"id": "d1", "[features]": "a=1,c=2"}]}}, r"\['c', 'g\(b,c\)'\]: give equal"),
-        ("vespa", {"root": {"children": [{"id": 1, "fields": {"matchfeatures": {"a": {"cells": []}}}}]}}, "not 'dict'"),
+        (
+            "elastic",
+            {"hits": {"hits": [{"_id": "d1", "matched_queries": ["a"]}]}},
+            "send the body of the request",
+        ),
+        (
+            "solr",
+            {"response": {"docs": [{"id": "d1", "[features]": "a:1;b:2"}]}},
+            "must be name=value,name=value",
+        ),
+        (
+            "solr",
+            {"response": {"docs": [{"id": "d1", "[features]": "a=1,c=2"}]}},
+            r"\['c', 'g\(b,c\)'\]: give equal",
+        ),
+        (
+            "vespa",
+            {"root": {"children": [{"id": 1, "fields": {"matchfeatures": {"a": {"cells": []}}}}]}},
+            "not 'dict'",
+        ),
     ],
 )
 def test_other_answers_are_errors_that_say_what_came(engine, answer, fault):

@@ -1,7 +1,8 @@
-"""Random models of both libraries, of all kinds: the documents of all engines give the scores of the model.
+"""Random models of both libraries, of all kinds: the documents of all engines give the scores of
+the model.
 
-`export` compares them, at all thresholds and on given rows; test_export_proof.py holds it to find what is wrong.
-"""
+`export` compares them, at all thresholds and on given rows; test_export_proof.py holds it to find
+what is wrong."""
 
 import lightgbm as lgb
 import numpy as np
@@ -14,19 +15,47 @@ N_MODELS, N_QUICK = 240, 40
 NAMES = ["bm25(title)", "closeness(field,embedding)", "price", "attribute(x).y"]
 #: Factors of features: LightGBM's zero, subnormal numbers of float32, and large ones.
 SCALES = [1.0, 1.0, 1.0, 10.0, 1e-3, 1e-36, 1e-40, 1e9, 1e37]
-# Values to choose from, for parameters of rankers, and of models that the libraries train themselves.
-LIGHTGBM = {"objective": ["softmax", "lambdarank"], "num_leaves": [2, 31], "min_child_samples": [1, 5]}
-LIGHTGBM |= {"boosting": ["gbdt", "gbdt", "dart"], "max_bin": [4, 255], "use_missing": [True, True, False]}
+# Values to choose from, for parameters of rankers, and of models that the libraries train
+# themselves.
+LIGHTGBM = {
+    "objective": ["softmax", "lambdarank"],
+    "num_leaves": [2, 31],
+    "min_child_samples": [1, 5],
+}
+LIGHTGBM |= {
+    "boosting": ["gbdt", "gbdt", "dart"],
+    "max_bin": [4, 255],
+    "use_missing": [True, True, False],
+}
 LIGHTGBM |= {"extra_trees": [False, True], "min_split_gain": [0.0, 0.0, 0.0, 1e9]}
-XGBOOST = {"objective": ["softmax", "rank:ndcg"], "booster": ["gbtree", "dart"], "num_parallel_tree": [1, 1, 3]}
-XGBOOST |= {"max_depth": [1, 3, 9], "tree_method": ["hist", "exact"], "min_child_weight": [0, 1], "gamma": [0, 0, 1e9]}
+XGBOOST = {
+    "objective": ["softmax", "rank:ndcg"],
+    "booster": ["gbtree", "dart"],
+    "num_parallel_tree": [1, 1, 3],
+}
+XGBOOST |= {
+    "max_depth": [1, 3, 9],
+    "tree_method": ["hist", "exact"],
+    "min_child_weight": [0, 1],
+    "gamma": [0, 0, 1e9],
+}
 FOREST = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
-OWN_LIGHTGBM = [FOREST, {"boosting": "dart"}, {"objective": "binary"}, {"min_data_in_leaf": 1, "use_missing": False}]
-OWN_XGBOOST = [{"booster": "dart", "rate_drop": 0.5}, {"objective": "binary:logistic"}, {"base_score": 7.25}]
+OWN_LIGHTGBM = [
+    FOREST,
+    {"boosting": "dart"},
+    {"objective": "binary"},
+    {"min_data_in_leaf": 1, "use_missing": False},
+]
+OWN_XGBOOST = [
+    {"booster": "dart", "rate_drop": 0.5},
+    {"objective": "binary:logistic"},
+    {"base_score": 7.25},
+]
 
 
 def random_features(rng, n):
-    """Columns of float32 of several kinds, some with repeated values, zeros of both signs, and missing values."""
+    """Columns of float32 of several kinds, some with repeated values, zeros of both signs, and
+    missing values."""
     X = rng.normal(size=(n, len(NAMES))) * rng.choice(SCALES, len(NAMES))
     X[:, 0] = rng.normal(size=n)
     for column in X.T[1:]:
@@ -51,7 +80,9 @@ def random_model(rng, tmp_path):
     ranker = (br.LightGBMRanker if is_lightgbm else br.XGBoostRanker)()
     if kind > 1:
         values = LIGHTGBM if is_lightgbm else XGBOOST
-        ranker.set_params(**{name: choices[rng.integers(len(choices))] for name, choices in values.items()})
+        ranker.set_params(
+            **{name: choices[rng.integers(len(choices))] for name, choices in values.items()}
+        )
         ranker.set_params(n_estimators=rounds, random_state=seed, n_jobs=1)
         if kind == 2:
             ranker = br.BaggedRanker(ranker, n_estimators=2, random_state=seed)
@@ -71,21 +102,30 @@ def random_model(rng, tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    "seeds", [range(N_QUICK), pytest.param(range(N_QUICK, N_MODELS), marks=pytest.mark.slow)], ids=["quick", "slow"]
+    "seeds",
+    [range(N_QUICK), pytest.param(range(N_QUICK, N_MODELS), marks=pytest.mark.slow)],
+    ids=["quick", "slow"],
 )
 def test_scores_are_those_of_predict(seeds, tmp_path):
     refused = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
         ranker, X = random_model(rng, tmp_path)
-        # By default, missing values count as such if the training had any; XGBoost's small models may not show it.
+        # By default, missing values count as such if the training had any; XGBoost's small models
+        # may not show it.
         absent = rng.choice(["missing", "zero"] if np.isnan(X).any() else ["missing", "zero", None])
         # The two plugins have one format.
         for engine in ("solr", "vespa", ("elasticsearch", "opensearch", "elastic")[seed % 3]):
             # Solr's thresholds around 0 do not separate these from 0.
             is_zero = (X > -(2**-43)) & (X < 1.01e-35) & (X != 0) & (engine == "solr")
             try:
-                ranker.export(tmp_path / "m.json", engine, features=NAMES, absent=absent, check=np.where(is_zero, 0, X))
+                ranker.export(
+                    tmp_path / "m.json",
+                    engine,
+                    features=NAMES,
+                    absent=absent,
+                    check=np.where(is_zero, 0, X),
+                )
             except ValueError as error:
                 # Solr cannot represent thresholds of very different sizes.
                 if engine != "solr" or "multiply this feature" not in str(error):

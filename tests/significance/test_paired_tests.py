@@ -1,4 +1,5 @@
-"""Paired tests, intervals, effect sizes, corrections and power: against enumeration and scipy; weights, and errors."""
+"""Paired tests, intervals, effect sizes, corrections and power: against enumeration and scipy;
+weights, and errors."""
 
 import itertools
 import tracemalloc
@@ -30,12 +31,19 @@ def pair(n, shift=0.3, seed=0):
 def test_few_queries_are_enumerated_with_their_weights(n):
     left, right = pair(n)
     for weights in (np.ones(n), np.random.default_rng(1).exponential(size=n)):
-        sums = [abs(np.dot(signs, weights * (left - right))) for signs in itertools.product([-1, 1], repeat=n)]
+        sums = [
+            abs(np.dot(signs, weights * (left - right)))
+            for signs in itertools.product([-1, 1], repeat=n)
+        ]
         expected = np.mean(np.array(sums) >= abs(weights @ (left - right)) - 1e-12)
         seen = permutation_test(left, right, sample_weight=weights)
         assert seen.p_value == pytest.approx(expected, abs=1e-15)
         assert seen.difference == pytest.approx(np.average(left - right, weights=weights))
-        assert (seen.wins, seen.ties, seen.losses) == ((left > right).sum(), 0, (left < right).sum())
+        assert (seen.wins, seen.ties, seen.losses) == (
+            (left > right).sum(),
+            0,
+            (left < right).sum(),
+        )
 
 
 def test_many_queries_agree_with_scipy():
@@ -43,11 +51,18 @@ def test_many_queries_agree_with_scipy():
     left, right = random.normal(size=300) + 0.1, random.normal(size=300)
     seen = permutation_test(left, right, n_permutations=10_000)
     expected = stats.permutation_test(
-        (left - right,), np.mean, permutation_type="samples", n_resamples=10_000, random_state=np.random.default_rng(2)
+        (left - right,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=10_000,
+        random_state=np.random.default_rng(2),
     ).pvalue
     assert seen.p_value == pytest.approx(expected, abs=0.01)
     assert permutation_test(right, left, n_permutations=10_000).p_value == seen.p_value
-    seeds = [permutation_test(left, right, random_state=seed) for seed in (1, np.random.default_rng(1), 2)]
+    seeds = [
+        permutation_test(left, right, random_state=seed)
+        for seed in (1, np.random.default_rng(1), 2)
+    ]
     assert seeds[0] == seeds[1] != seeds[2]
 
 
@@ -62,14 +77,17 @@ def test_the_corrected_resampled_test_is_that_of_its_formula():
     assert seen[:2] == pytest.approx((mean, 2 * stats.t.sf(abs(mean) / error, n - 1)))
     interval = confidence_interval(*values, test_to_train=1 / (k - 1))
     np.testing.assert_allclose(interval, stats.t.interval(0.95, n - 1, mean, error))
-    # By hand, with two degrees of freedom: p = 1 - sqrt(t^2 / (t^2 + 2)), t^2 = 2^2 / ((1 / 3 + 1 / 2) 4) = 1.2.
+    # By hand, with two degrees of freedom: p = 1 - sqrt(t^2 / (t^2 + 2)), t^2 = 2^2 / ((1 / 3 + 1 /
+    # 2) 4) = 1.2.
     exact = corrected_resampled_t_test([1.0, 3.0, 5.0], [1, 1, 1], test_to_train=0.5)
     assert exact == (2.0, pytest.approx(1 - (1.2 / 3.2) ** 0.5), 2, 1, 0, 0.0)
     for shift, p_value in ((0.0, 1.0), (0.1, 0.0)):
         assert corrected_resampled_t_test(left + shift, left, test_to_train=1).p_value == p_value
     assert np.isnan(corrected_resampled_t_test([0.5], [0.3], test_to_train=1).p_value)
     for function in (corrected_resampled_t_test, confidence_interval):
-        with pytest.raises(ValueError, match="test_to_train must be a finite number of at least 0; got -1"):
+        with pytest.raises(
+            ValueError, match="test_to_train must be a finite number of at least 0; got -1"
+        ):
             function(left, right, test_to_train=-1)
 
 
@@ -80,7 +98,11 @@ def test_skewed_differences_of_few_queries_warn():
     others = [np.tile(few_large, 7), few_large - few_large.mean(), np.linspace(-0.1, 0.5, 90)]
     for differences in (*doubtful, *others):
         is_doubtful = any(differences is one for one in doubtful)
-        with pytest.warns(UserWarning, match="fewer than 100 queries with skewed") if is_doubtful else nullcontext():
+        with (
+            pytest.warns(UserWarning, match="fewer than 100 queries with skewed")
+            if is_doubtful
+            else nullcontext()
+        ):
             seen = permutation_test(differences, np.zeros(len(differences)))
         assert seen.skewness == pytest.approx(stats.skew(differences), abs=1e-12)
 
@@ -101,7 +123,9 @@ def test_ties_equal_differences_and_a_single_query():
     assert effect_size(same, same) == 0.0
     assert effect_size(same - 0.1, same) == -np.inf
     for weights in (None, [1, 2, 5]):
-        np.testing.assert_allclose(confidence_interval(zero + 0.1, zero, sample_weight=weights), 0.1)
+        np.testing.assert_allclose(
+            confidence_interval(zero + 0.1, zero, sample_weight=weights), 0.1
+        )
     assert np.isnan(confidence_interval([0.3], [0.1])).all()
     assert np.isnan(effect_size([0.3], [0.1]))
     assert permutation_test([0.3], [0.1]).p_value == 1.0
@@ -144,7 +168,9 @@ def test_equal_weights_change_nothing(function):
     left, right = pair(30)
     expected = function(left, right)
     for weight in (1.0, 7.0, 1e-200, 1e200):
-        assert function(left, right, sample_weight=np.full(30, weight)) == pytest.approx(expected, rel=1e-12)
+        assert function(left, right, sample_weight=np.full(30, weight)) == pytest.approx(
+            expected, rel=1e-12
+        )
 
 
 @pytest.mark.parametrize("function", ALL)
@@ -169,7 +195,9 @@ def test_weighted_tests_and_intervals_agree_with_the_standard_error_of_a_weighte
     assert seen.difference == pytest.approx(mean)
     assert seen.p_value == pytest.approx(2 * stats.t.sf(abs(mean / error), 399), abs=0.02)
     interval = confidence_interval(left, right, sample_weight=weights)
-    np.testing.assert_allclose(interval, mean + np.array([-1.96, 1.96]) * error, rtol=0, atol=0.05 * error)
+    np.testing.assert_allclose(
+        interval, mean + np.array([-1.96, 1.96]) * error, rtol=0, atol=0.05 * error
+    )
 
 
 def test_the_effect_is_that_of_repeated_queries():
@@ -181,7 +209,8 @@ def test_the_effect_is_that_of_repeated_queries():
 
 
 def test_holm():
-    # By hand: 4 x 0.01, 3 x 0.02, 2 x 0.03; the largest p-value must not get less than the one before it.
+    # By hand: 4 x 0.01, 3 x 0.02, 2 x 0.03; the largest p-value must not get less than the one
+    # before it.
     np.testing.assert_allclose(holm([0.02, 0.01, 0.05, 0.03]), [0.06, 0.04, 0.06, 0.06])
     np.testing.assert_allclose(holm([0.04, 0.04, 0.9]), [0.12, 0.12, 0.9])
     np.testing.assert_allclose(holm([0.7, 0.6]), [1.0, 1.0])

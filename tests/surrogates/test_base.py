@@ -1,4 +1,5 @@
-"""Properties of every surrogate: majorants, traits, finite results, minimizers, formulas, and arrays of a device."""
+"""Properties of every surrogate: majorants, traits, finite results, minimizers, formulas, and
+arrays of a device."""
 
 import math
 
@@ -12,7 +13,17 @@ from surrogate_samples import ALL, SIZES, assert_finite, least_eigenvalue, ragge
 
 from boostrank.queries.device_segments import DeviceSegments
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import SURROGATES, Cosine, Logistic, NormalizedPNorm, PNorm, Poisson, Power, Profiled, Squared
+from boostrank.surrogates import (
+    SURROGATES,
+    Cosine,
+    Logistic,
+    NormalizedPNorm,
+    PNorm,
+    Poisson,
+    Power,
+    Profiled,
+    Squared,
+)
 from boostrank.surrogates.base import closed_form
 
 every = for_each("surrogate", ALL, ids=repr)
@@ -88,7 +99,9 @@ def test_losses_by_formula():
     parts = [(scores[part], targets[part]) for part in slices(SIZES)]
 
     def kl(u, p):
-        return sum((a * math.log(a / b) if a > 0 else 0.0) - a + b for a, b in zip(u, p, strict=True))
+        return sum(
+            (a * math.log(a / b) if a > 0 else 0.0) - a + b for a, b in zip(u, p, strict=True)
+        )
 
     def softmax_kl(s, u):
         return kl(u, sum(u) * np.exp(s) / sum(np.exp(s))) if sum(u) > 0 else 0.0
@@ -101,7 +114,9 @@ def test_losses_by_formula():
         Profiled(Squared()): lambda s, u: sum((s - s.mean() - u + u.mean()) ** 2) / 2,
         Cosine(): lambda s, u: -sum(s * u) / math.sqrt(sum(s**2) + 1.0),
         NormalizedPNorm(q=3): lambda s, u: -sum(s * u) / (sum(abs(s) ** 3) + 1.0) ** (1 / 3),
-        PNorm(q=3): lambda s, u: sum(abs(s) ** 3) ** (2 / 3) / 2 - sum(s * u) + sum(u**1.5) ** (4 / 3) / 2,
+        PNorm(q=3): lambda s, u: (
+            sum(abs(s) ** 3) ** (2 / 3) / 2 - sum(s * u) + sum(u**1.5) ** (4 / 3) / 2
+        ),
         Arc(): lambda s, u: sum(np.sqrt(1 + s**2) + s**2 / 8 - s * u),
     }
     for surrogate, formula in formulas.items():
@@ -124,15 +139,31 @@ def on_device(scores, targets, queries):
 
 def test_the_fast_losses_take_arrays_of_a_device():
     on_device = {name for name, surrogate in SURROGATES.items() if surrogate.takes_device_arrays}
-    assert on_device >= {"squared", "centered-squared", "poisson", "logistic", "centered-logistic", "softmax", "power"}
-    assert on_device >= {"pnorm", "cosine", "normalized-pnorm", "pairwise-exponential", "pairwise-squared"}
+    assert on_device >= {
+        "squared",
+        "centered-squared",
+        "poisson",
+        "logistic",
+        "centered-logistic",
+        "softmax",
+        "power",
+    }
+    assert on_device >= {
+        "pnorm",
+        "cosine",
+        "normalized-pnorm",
+        "pairwise-exponential",
+        "pairwise-squared",
+    }
 
 
 @pytest.mark.slow
 @for_each("scale", [0.0, 40.0, 1e4])
 @for_each("sizes", [SIZES, LONG], ids=str)
 @for_each("surrogate", ON_DEVICE, ids=repr)
-def test_gradients_equal_those_of_numpy_stay_on_the_device_and_do_not_overwrite_arguments(surrogate, sizes, scale):
+def test_gradients_equal_those_of_numpy_stay_on_the_device_and_do_not_overwrite_arguments(
+    surrogate, sizes, scale
+):
     data = ragged(sizes, scale=scale)
     arguments = on_device(*data)
     expected = surrogate.gradient_hessian(*data)
@@ -146,4 +177,6 @@ def test_gradients_equal_those_of_numpy_stay_on_the_device_and_do_not_overwrite_
     for result, values in zip(results, expected, strict=True):
         assert isinstance(result, DeviceArray)
         assert (result.dtype, result.shape) == (np.float64, values.shape)
-        np.testing.assert_allclose(to_host(result), values, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(values).max()))
+        np.testing.assert_allclose(
+            to_host(result), values, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(values).max())
+        )

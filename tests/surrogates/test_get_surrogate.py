@@ -19,7 +19,8 @@ every = for_each("surrogate", ALL, ids=repr)
 
 @every
 def test_repr_evaluates_to_an_equal_surrogate(surrogate):
-    # `vars` of the package has only the names that are imported so far; a new loss may be in its module only.
+    # `vars` of the package has only the names that are imported so far; a new loss may be in its
+    # module only.
     public = {name: getattr(boostrank.surrogates, name) for name in boostrank.surrogates.__all__}
     names = {**public, **vars(oracles), type(surrogate).__name__: type(surrogate)}
     assert eval(repr(surrogate), names) == surrogate
@@ -27,7 +28,11 @@ def test_repr_evaluates_to_an_equal_surrogate(surrogate):
 
 @every
 def test_copies_are_equal(surrogate):
-    for twin in (clone(surrogate, safe=False), pickle.loads(pickle.dumps(surrogate)), copy.deepcopy(surrogate)):
+    for twin in (
+        clone(surrogate, safe=False),
+        pickle.loads(pickle.dumps(surrogate)),
+        copy.deepcopy(surrogate),
+    ):
         assert twin == surrogate
         assert hash(twin) == hash(surrogate)
         assert repr(twin) == repr(surrogate)

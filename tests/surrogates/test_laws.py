@@ -32,7 +32,8 @@ class Hyperbola(Separable):
 
 
 class LargestTarget(Surrogate):
-    """Multiples of all targets multiply its gradient, which is nevertheless not linear in the targets."""
+    """Multiples of all targets multiply its gradient, which is nevertheless not linear in the
+    targets."""
 
     linear_in_targets = True
 
@@ -94,11 +95,20 @@ def test_check_takes_instances_only():
         check(Squared)
 
 
-DERIVATIVE, MAJORANT = "the gradient is not the derivative", "the Hessian is not a majorant: .* has eigenvalue "
+DERIVATIVE, MAJORANT = (
+    "the gradient is not the derivative",
+    "the Hessian is not a majorant: .* has eigenvalue ",
+)
 QUERIES = "the loss, gradient or Hessian of a query depends on the other queries$"
-PERMUTATION = "permuting the documents of a query changes its loss, or does not permute its derivatives"
-SHIFT = "shift_invariant is True, but adding a constant to the scores of a query changes the results"
-SEPARABLE = "separable is True, but the loss of a query is not the sum of the losses of its documents"
+PERMUTATION = (
+    "permuting the documents of a query changes its loss, or does not permute its derivatives"
+)
+SHIFT = (
+    "shift_invariant is True, but adding a constant to the scores of a query changes the results"
+)
+SEPARABLE = (
+    "separable is True, but the loss of a query is not the sum of the losses of its documents"
+)
 LINEAR = "linear_in_targets is True, but the gradients of two parts of the targets do not add up"
 NEGATIVE = "convex is True, but .* has the negative eigenvalue -1$"
 AT = r"at the scores that at\(\) is given, its loss, gradient or Hessian differs"
@@ -120,11 +130,19 @@ BROKEN = [
     ),
     (changed(Squared, diagonal=lambda *sample: -0.5), "the Hessian is not the exact diagonal"),
     (
-        changed(Squared, diagonal=lambda s, u, q: -0.25 * q.repeat(q.sizes == 1), hessian="majorant"),
+        changed(
+            Squared, diagonal=lambda s, u, q: -0.25 * q.repeat(q.sizes == 1), hessian="majorant"
+        ),
         f"{MAJORANT}-0.25$",
     ),
     (
-        variant(Power, gradient_hessian=lambda self, *sample: ((g := Power().gradient_hessian(*sample))[0], g[1] / 3)),
+        variant(
+            Power,
+            gradient_hessian=lambda self, *sample: (
+                (g := Power().gradient_hessian(*sample))[0],
+                g[1] / 3,
+            ),
+        ),
         f"{MAJORANT}-0",
     ),
     (variant(Concave, sizes=(1,)), NEGATIVE),
@@ -155,23 +173,56 @@ BROKEN = [
     (variant(Poisson, target_bounds=(-1.0, 1.0)), f"{BOUNDS} -1, .* at the score -1e\\+06"),
     # Infinite bounds are tried at 1000.
     (Hyperbola(), rf"{BOUNDS} 1000, .*: its slope is still -999 at the score 1e\+06$"),
-    (variant(Hyperbola, target_bounds=(-np.inf, 0.5)), f"{BOUNDS} -1000, .*: its slope is still 999"),
-    # The weights of at() are not those of the gradient; the weights are not said to depend on the scores.
-    (variant(ConsistentLambdaRank, at=lambda self, *sample: ConsistentLambdaRank(None, False).at(*sample)), AT),
     (
-        variant(ConsistentLambdaRank, at=lambda self, *_: self, loss=lambda self, *s: ConsistentLambdaRank().loss(*s)),
+        variant(Hyperbola, target_bounds=(-np.inf, 0.5)),
+        f"{BOUNDS} -1000, .*: its slope is still 999",
+    ),
+    # The weights of at() are not those of the gradient; the weights are not said to depend on the
+    # scores.
+    (
+        variant(
+            ConsistentLambdaRank,
+            at=lambda self, *sample: ConsistentLambdaRank(None, False).at(*sample),
+        ),
+        AT,
+    ),
+    (
+        variant(
+            ConsistentLambdaRank,
+            at=lambda self, *_: self,
+            loss=lambda self, *s: ConsistentLambdaRank().loss(*s),
+        ),
         DERIVATIVE,
     ),
-    (variant(Squared, loss=lambda self, *sample: Squared.loss(self, *sample).sum()), r"loss must have shape \(5,\)"),
-    (variant(Squared, gradient_hessian=lambda self, s, u, q: (s[:1], np.ones_like(s))), r"gradient .* got \(1,\)"),
-    (variant(Squared, gradient_hessian=lambda self, s, u, q: (s - u, np.ones(1))), r"Hessian .* \(16,\); got \(1,\)"),
+    (
+        variant(Squared, loss=lambda self, *sample: Squared.loss(self, *sample).sum()),
+        r"loss must have shape \(5,\)",
+    ),
+    (
+        variant(Squared, gradient_hessian=lambda self, s, u, q: (s[:1], np.ones_like(s))),
+        r"gradient .* got \(1,\)",
+    ),
+    (
+        variant(Squared, gradient_hessian=lambda self, s, u, q: (s - u, np.ones(1))),
+        r"Hessian .* \(16,\); got \(1,\)",
+    ),
     (changed(Squared, loss=lambda *sample: -np.inf), "loss is not finite$"),
-    (changed(Squared, gradient=lambda s, u, q: np.where(u == 0.0, np.nan, 0.0)), "gradient is not finite$"),
-    (changed(Squared, diagonal=lambda s, u, q: np.where(u == 0.0, np.inf, 0.0)), "Hessian is not finite$"),
+    (
+        changed(Squared, gradient=lambda s, u, q: np.where(u == 0.0, np.nan, 0.0)),
+        "gradient is not finite$",
+    ),
+    (
+        changed(Squared, diagonal=lambda s, u, q: np.where(u == 0.0, np.inf, 0.0)),
+        "Hessian is not finite$",
+    ),
 ]
 
 
-@for_each(("surrogate", "complaint"), BROKEN, ids=[f"{i}: {complaint}" for i, (_, complaint) in enumerate(BROKEN)])
+@for_each(
+    ("surrogate", "complaint"),
+    BROKEN,
+    ids=[f"{i}: {complaint}" for i, (_, complaint) in enumerate(BROKEN)],
+)
 def test_check_finds_what_breaks_a_law(surrogate, complaint):
     with pytest.raises(ValueError, match=rf"^{re.escape(repr(surrogate))}: (the |it )?{complaint}"):
         check(surrogate)
@@ -185,5 +236,7 @@ def test_no_method_may_change_an_argument(method, argument):
         sample[argument][-1] += 1.0
         return result
 
-    with pytest.raises(ValueError, match=r"it changes the arrays of scores or targets that it is given$"):
+    with pytest.raises(
+        ValueError, match=r"it changes the arrays of scores or targets that it is given$"
+    ):
         check(variant(Squared, **{method: change}))

@@ -13,7 +13,8 @@ from boostrank.surrogates import Cosine, NormalizedPNorm, PNorm
 
 
 def at_worst_angle(length):
-    """Scores whose cosine with the targets, ``c / 2t``, is where the majorant of Cosine is attained."""
+    """Scores whose cosine with the targets, ``c / 2t``, is where the majorant of Cosine is
+    attained."""
     t = length / math.hypot(1.0, length)
     cosine = 1.0 / (math.sqrt(3.0) * t)
     return length * np.array([cosine, math.sqrt(1.0 - cosine**2)])
@@ -27,7 +28,9 @@ def test_the_majorant_of_cosine_is_attained(length):
 
 
 @pytest.mark.parametrize(
-    "surrogate", [PNorm(q=12), PNorm(q=100), NormalizedPNorm(q=12), NormalizedPNorm(q=100)], ids=repr
+    "surrogate",
+    [PNorm(q=12), PNorm(q=100), NormalizedPNorm(q=12), NormalizedPNorm(q=100)],
+    ids=repr,
 )
 def test_large_exponents_start_finite(surrogate):
     assert_finite(surrogate, np.zeros(3), [1.0, 0.0, 0.5], [3])
@@ -51,7 +54,11 @@ def test_the_exponent_grows_with_the_logarithm_of_the_query():
 
 @pytest.mark.parametrize("q", [2, 2.5, 3, 12])
 def test_the_majorant_of_normalized_p_norms_is_the_stated_one(q):
-    scores, targets, queries = np.array([0.5, -1.0, 2.0]), np.array([1.0, 0.5, 0.0]), Queries.from_sizes([3])
+    scores, targets, queries = (
+        np.array([0.5, -1.0, 2.0]),
+        np.array([1.0, 0.5, 0.0]),
+        Queries.from_sizes([3]),
+    )
     norm = (0.5**q + 1.0 + 2.0**q + 0.3**q) ** (1 / q)
     expected = max(q + 1, 4) * 1.5 ** (1 - 2 / q) * 1.25 ** (1 / q) / norm**2
     hessian = NormalizedPNorm(q=q, epsilon=0.3).gradient_hessian(scores, targets, queries)[1]
@@ -64,7 +71,11 @@ BAD_EXPONENTS = [{"q": q} for q in (1.9, 0, -3, np.inf, np.nan, "sqrt", None, Tr
 @for_each(
     ("make", "setting"),
     [(make, setting) for make in (PNorm, NormalizedPNorm) for setting in BAD_EXPONENTS]
-    + [(make, {"epsilon": value}) for make in (Cosine, NormalizedPNorm) for value in (0, 0.0, -1, np.inf, np.nan)],
+    + [
+        (make, {"epsilon": value})
+        for make in (Cosine, NormalizedPNorm)
+        for value in (0, 0.0, -1, np.inf, np.nan)
+    ],
 )
 def test_bad_settings_are_errors(make, setting):
     with pytest.raises(ValueError, match=f"{next(iter(setting))} must be"):

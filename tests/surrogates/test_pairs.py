@@ -1,4 +1,5 @@
-"""Gain-weighted pairs: held to the double sum, for many sizes, and the minimizers that their consistency rests on."""
+"""Gain-weighted pairs: held to the double sum, for many sizes, and the minimizers that their
+consistency rests on."""
 
 import numpy as np
 import pytest
@@ -42,7 +43,8 @@ def by_definition(surrogate, scores, targets, sizes):
 )
 def test_derivatives_are_those_of_the_double_sum(surrogate, sizes, seed, scale, levels):
     random, n = np.random.default_rng(seed), sum(sizes)
-    # Multiples of 1/4 give many equal scores, and many margins of exactly 1, where hinges are not differentiable.
+    # Multiples of 1/4 give many equal scores, and many margins of exactly 1, where hinges are not
+    # differentiable.
     scores = np.round(random.normal(size=n) * scale * 4) / 4 + 0.0
     targets = random.integers(0, levels, n) / (levels - 1)
     loss, gradient, diagonal = by_definition(surrogate, scores, targets, sizes)
@@ -70,7 +72,9 @@ def test_margins_are_convex_and_their_derivatives_right(margin):
     d = np.linspace(-4, 4, 41) + 0.01
     phi, step = get_margin(margin), 1e-4
     slope, curvature = phi.slope_curvature(d)
-    np.testing.assert_allclose(slope, (phi.value(d + step) - phi.value(d - step)) / (2 * step), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        slope, (phi.value(d + step) - phi.value(d - step)) / (2 * step), rtol=1e-5, atol=1e-6
+    )
     second = (phi.value(d + step) - 2 * phi.value(d) + phi.value(d - step)) / step**2
     assert (second > -1e-5).all()
     if margin != "hinge":

@@ -1,4 +1,5 @@
-"""The power family: derivatives, majorants and step bounds against explicit matrices, its members, distant scores."""
+"""The power family: derivatives, majorants and step bounds against explicit matrices, its members,
+distant scores."""
 
 import math
 
@@ -20,7 +21,8 @@ every = pytest.mark.parametrize("a", EXPONENTS)
 
 
 def by_definition(a, scores, targets):
-    """Loss, gradient and Hessian matrix of one query, document by document, for scores that are not distant."""
+    """Loss, gradient and Hessian matrix of one query, document by document, for scores that are not
+    distant."""
     m = len(scores)
     p = np.exp(scores - scores.max())
     p /= p.sum()
@@ -37,7 +39,11 @@ def by_definition(a, scores, targets):
 def drawn(seed, sizes, scale, share=0.5):
     random = np.random.default_rng(seed)
     n = sum(sizes)
-    return random.normal(size=n) * scale, random.random(n) * (random.random(n) < share), Queries.from_sizes(sizes)
+    return (
+        random.normal(size=n) * scale,
+        random.random(n) * (random.random(n) < share),
+        Queries.from_sizes(sizes),
+    )
 
 
 samples = given(
@@ -50,7 +56,9 @@ samples = given(
 
 def majorant_excess(hessian, matrix):
     """The least eigenvalue of ``diag(hessian) - matrix``, relative to the largest entry."""
-    return np.linalg.eigvalsh(np.diag(hessian) - matrix)[0] / max(np.abs(matrix).max(), hessian.max(), 1e-300)
+    return np.linalg.eigvalsh(np.diag(hessian) - matrix)[0] / max(
+        np.abs(matrix).max(), hessian.max(), 1e-300
+    )
 
 
 @every
@@ -99,7 +107,9 @@ def test_steps_are_bounded_as_documented_and_by_max_step(a, seed, sizes, scale, 
     for max_step in (0.05, 1, 10.0):
         unchanged, hessian = Power(a, max_step=max_step).gradient_hessian(scores, targets, queries)
         np.testing.assert_array_equal(unchanged, gradient)
-        assert (np.abs(gradient) <= max_step * hessian + 1e-13 * queries.repeat(queries.max(hessian))).all()
+        assert (
+            np.abs(gradient) <= max_step * hessian + 1e-13 * queries.repeat(queries.max(hessian))
+        ).all()
         assert ((hessian >= plain) if max_step < max(down, up) else (hessian == plain)).all()
 
 
@@ -110,7 +120,9 @@ def test_rounding_does_not_make_a_hessian_negative(surrogate):
         scores, targets = np.zeros((1000, size)), np.zeros((1000, size))
         scores[:, 1:] = -random.uniform(10.0, 40.0, (1000, size - 1))
         targets[:, 0] = random.random(1000)
-        _, hessian = surrogate.gradient_hessian(scores.ravel(), targets.ravel(), Queries.from_sizes([size] * 1000))
+        _, hessian = surrogate.gradient_hessian(
+            scores.ravel(), targets.ravel(), Queries.from_sizes([size] * 1000)
+        )
         assert (hessian >= 0).all()
 
 
@@ -118,7 +130,9 @@ def test_rounding_does_not_make_a_hessian_negative(surrogate):
 def test_exponent_0_is_the_limit(tiny):
     data = ragged(scale=3.0)
     np.testing.assert_allclose(Power(tiny).loss(*data), Power(0).loss(*data), rtol=1e-5)
-    for near, limit in zip(Power(tiny).gradient_hessian(*data), Power(0).gradient_hessian(*data), strict=True):
+    for near, limit in zip(
+        Power(tiny).gradient_hessian(*data), Power(0).gradient_hessian(*data), strict=True
+    ):
         np.testing.assert_allclose(near, limit, rtol=1e-5, atol=1e-5)
 
 
@@ -139,7 +153,9 @@ def test_with_a_limit_within_reach_the_loss_is_the_continued_one(monkeypatch):
             assert 0 < np.count_nonzero(log_x > 1.5) < len(scores)
             surrogate = Power(a)
             expected = queries.sum(targets * (convex_functions.continued_exp(a * log_x) - 1) / a)
-            np.testing.assert_allclose(surrogate.loss(scores, targets, queries), expected, rtol=1e-12)
+            np.testing.assert_allclose(
+                surrogate.loss(scores, targets, queries), expected, rtol=1e-12
+            )
             gradient, hessian = surrogate.gradient_hessian(scores, targets, queries)
             numeric = numeric_gradient(surrogate, scores, targets, queries)
             np.testing.assert_allclose(gradient, numeric, atol=1e-8)
@@ -161,7 +177,11 @@ def test_the_closed_form_is_not_used_where_the_loss_is_continued():
     assert scores[0] > scores[1]
     query = Queries.from_sizes([2])
     gradient, _ = surrogate.gradient_hessian(scores, distribution.bayes_scores(), query)
-    size = np.abs(surrogate.gradient_hessian(scores + np.array([1.0, 0.0]), distribution.bayes_scores(), query)[0])
+    size = np.abs(
+        surrogate.gradient_hessian(
+            scores + np.array([1.0, 0.0]), distribution.bayes_scores(), query
+        )[0]
+    )
     assert np.abs(gradient).max() < 1e-6 * size.max()
 
 

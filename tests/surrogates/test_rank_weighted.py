@@ -1,4 +1,5 @@
-"""Pairs weighted by the current ranks: held to a double loop over all rankings of ties, and their consistency."""
+"""Pairs weighted by the current ranks: held to a double loop over all rankings of ties, and their
+consistency."""
 
 import itertools
 import math
@@ -31,7 +32,8 @@ def softplus(x):
 
 
 def mean_weights(surrogate, scores):
-    """The weight of each pair of documents of one query: the mean over all rankings that agree with the scores."""
+    """The weight of each pair of documents of one query: the mean over all rankings that agree with
+    the scores."""
     m, rankings = len(scores), list(orders_by(scores))
     truncation = m if surrogate.truncation is None else surrogate.truncation
     weights = np.zeros((m, m))
@@ -59,11 +61,15 @@ def by_definition(surrogate, scores, targets):
 
 def assert_by_definition(surrogate, scores, targets, sizes):
     queries = Queries.from_sizes(sizes)
-    expected = [by_definition(surrogate, scores[part].tolist(), targets[part]) for part in slices(sizes)]
+    expected = [
+        by_definition(surrogate, scores[part].tolist(), targets[part]) for part in slices(sizes)
+    ]
     losses, gradients, hessians = zip(*expected, strict=True)
     for one in (surrogate, surrogate.at(scores, queries)):
         gradient, hessian = one.gradient_hessian(scores, targets, queries)
-        np.testing.assert_allclose(one.loss(scores, targets, queries), losses, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            one.loss(scores, targets, queries), losses, rtol=1e-10, atol=1e-12
+        )
         np.testing.assert_allclose(gradient, np.concatenate(gradients), rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(hessian, np.concatenate(hessians), rtol=1e-9, atol=1e-11)
         assert (hessian >= 0.0).all()
@@ -73,12 +79,15 @@ def assert_by_definition(surrogate, scores, targets, sizes):
 @with_and_without_the_library
 @every
 @given(
-    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=6) | st.lists(st.integers(7, 12), min_size=1, max_size=3),
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=6)
+    | st.lists(st.integers(7, 12), min_size=1, max_size=3),
     n_levels=st.integers(1, 5),
     seed=st.integers(0, 10**6),
     scale=st.sampled_from([1e-3, 1.0, 30.0, 1000.0]),
 )
-def test_results_are_those_of_the_double_loop_over_all_rankings(surrogate, sizes, n_levels, seed, scale):
+def test_results_are_those_of_the_double_loop_over_all_rankings(
+    surrogate, sizes, n_levels, seed, scale
+):
     random, n = np.random.default_rng(seed), sum(sizes)
     # There are too many rankings of long queries with ties.
     scores = random.integers(-1, n_levels - 1, n) if max(sizes) < 7 else random.normal(size=n)
@@ -103,14 +112,17 @@ def test_the_size_of_blocks_does_not_matter(surrogate, n_pairs, monkeypatch):
 def test_the_field_points_away_from_the_minimizer_everywhere(surrogate):
     random = np.random.default_rng(0)
     for m in (2, 3, 12):
-        # The loss is linear in the targets, so that the gradient at expected targets is the expected gradient.
+        # The loss is linear in the targets, so that the gradient at expected targets is the
+        # expected gradient.
         expected, one = random.uniform(0.01, 1.0, m), Queries.from_sizes([m])
         best = np.log(expected)
         for scale, start in itertools.product((1e-6, 0.1, 1.0, 10.0), (best, np.zeros(m), -best)):
             scores = start + scale * random.normal(size=m)
             away = (scores - scores.mean()) - (best - best.mean())
             assert surrogate.gradient_hessian(scores, expected, one)[0] @ away > 0.0
-        np.testing.assert_allclose(surrogate.gradient_hessian(best + 3.0, expected, one)[0], 0.0, atol=1e-12)
+        np.testing.assert_allclose(
+            surrogate.gradient_hessian(best + 3.0, expected, one)[0], 0.0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize(
@@ -133,12 +145,16 @@ def test_a_query_of_equal_scores_has_one_weight_and_takes_little_time(truncation
     m = 300_000
     random, queries = np.random.default_rng(3), Queries.from_sizes([m])
     targets = random.random(m) * (random.random(m) < 0.01)
-    gradient, hessian = ConsistentLambdaRank(truncation).gradient_hessian(np.full(m, 0.3), targets, queries)
+    gradient, hessian = ConsistentLambdaRank(truncation).gradient_hessian(
+        np.full(m, 0.3), targets, queries
+    )
     discounts = 1 / np.log2(np.arange(2, m + 2))
     top, rest = truncation or m, np.cumsum(discounts[::-1])[::-1]
     ranks = np.arange(1, min(top, m - 1) + 1)
     weight = ((m - ranks) * discounts[ranks - 1] - rest[ranks]).sum() / (m * (m - 1) / 2)
-    np.testing.assert_allclose(gradient, weight / 2 * (targets.sum() - m * targets), rtol=1e-8, atol=1e-8 * weight)
+    np.testing.assert_allclose(
+        gradient, weight / 2 * (targets.sum() - m * targets), rtol=1e-8, atol=1e-8 * weight
+    )
     np.testing.assert_allclose(hessian, weight / 2 * (targets.sum() + (m - 2) * targets), rtol=1e-8)
 
 

@@ -1,4 +1,5 @@
-"""Separable surrogates and their profiled forms: intercepts, inverse slopes, and Poisson beyond its exponential."""
+"""Separable surrogates and their profiled forms: intercepts, inverse slopes, and Poisson beyond its
+exponential."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ NAMED = [surrogate for surrogate in SURROGATES.values() if isinstance(surrogate,
 
 @pytest.mark.parametrize(
     ("potential", "tolerance"),
-    # Newton's method stops after a step of less than 1e-3; its error is of the order of the square of that step.
+    # Newton's method stops after a step of less than 1e-3; its error is of the order of the square
+    # of that step.
     [(Squared(), 1e-12), (Poisson(), 1e-12), (Logistic(), 2e-7), (Arc(), 2e-6)],
     ids=repr,
 )
@@ -62,7 +64,9 @@ def test_poisson_is_its_taylor_polynomial_beyond_the_exponential(excess):
     assert (slope[0], curvature[0]) == (pytest.approx(top * (1.0 + excess)), pytest.approx(top))
 
 
-@pytest.mark.parametrize("largest", [1.0, math.exp(MAX_EXPONENT - 1.0)], ids=["gains", "as large as the exponential"])
+@pytest.mark.parametrize(
+    "largest", [1.0, math.exp(MAX_EXPONENT - 1.0)], ids=["gains", "as large as the exponential"]
+)
 def test_softmax_is_profiled_poisson(largest):
     scores, targets, queries = ragged(scale=3.0)
     targets = targets * largest
@@ -109,7 +113,12 @@ class Exponential(Separable):
 
 @pytest.mark.parametrize(
     ("potential", "bounds"),
-    [(Hyperbola(), (-1.0, 1.0)), (Exponential(), (0.0,)), (Poisson(), (0.0,)), (Logistic(), (0.0, 1.0))],
+    [
+        (Hyperbola(), (-1.0, 1.0)),
+        (Exponential(), (0.0,)),
+        (Poisson(), (0.0,)),
+        (Logistic(), (0.0, 1.0)),
+    ],
     ids=lambda value: "" if isinstance(value, tuple) else repr(value),
 )
 def test_profiling_is_finite_where_the_inverse_slope_is_infinite(potential, bounds):
@@ -125,11 +134,17 @@ def test_profiling_is_finite_where_the_inverse_slope_is_infinite(potential, boun
 
 
 def test_profiling_does_not_overflow_between_distant_scores_or_beside_a_huge_query():
-    queries, scores, targets = Queries.from_sizes([2]), np.array([0.0, 2000.0]), np.array([0.5, 0.25])
+    queries, scores, targets = (
+        Queries.from_sizes([2]),
+        np.array([0.0, 2000.0]),
+        np.array([0.5, 0.25]),
+    )
     gradient, hessian = Profiled(Exponential()).gradient_hessian(scores, targets, queries)
     np.testing.assert_allclose(gradient, [-0.5, 0.5], atol=1e-6)
     np.testing.assert_allclose(hessian, [0.0, 0.75], atol=1e-6)
     queries, targets = Queries.from_sizes([2, 2]), np.array([0.0, 0.0, 1e30, 1.0])
-    gradient, _ = Profiled(Poisson()).gradient_hessian(np.array([0.0, 1.0, 0.0, 1.0]), targets, queries)
+    gradient, _ = Profiled(Poisson()).gradient_hessian(
+        np.array([0.0, 1.0, 0.0, 1.0]), targets, queries
+    )
     assert gradient[:2] == pytest.approx([0.0, 0.0], abs=1e-12)
     assert np.isfinite(gradient).all()

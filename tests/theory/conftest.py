@@ -11,5 +11,6 @@ def few_starts(monkeypatch):
 
 @pytest.fixture
 def short_search(monkeypatch, few_starts):
-    """Search neighbours of the worst distributions once, and not five times; most of the time is spent there."""
+    """Search neighbours of the worst distributions once, and not five times; most of the time is
+    spent there."""
     monkeypatch.setattr("boostrank.theory.search.N_CLIMBS", 1)

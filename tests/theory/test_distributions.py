@@ -1,4 +1,5 @@
-"""Label distributions: Bayes scores, optimal rankings and regret, held against sums over outcomes and permutations."""
+"""Label distributions: Bayes scores, optimal rankings and regret, held against sums over outcomes
+and permutations."""
 
 import itertools
 
@@ -10,8 +11,16 @@ from boostrank.queries.dcg import DCG
 from boostrank.theory import SECTION_3_2_1, LabelDistribution
 from boostrank.theory.distributions import DistributionBatch
 
-SETTINGS = [("log2", None, "exp2"), ("log2", 2, "exp2"), ("zipf", 1, "linear"), (("power", 0.5), None, "linear")]
-RANDOM = [LabelDistribution.random(2 + seed % 3, 1 + seed % 4, max_label=3, random_state=seed) for seed in range(12)]
+SETTINGS = [
+    ("log2", None, "exp2"),
+    ("log2", 2, "exp2"),
+    ("zipf", 1, "linear"),
+    (("power", 0.5), None, "linear"),
+]
+RANDOM = [
+    LabelDistribution.random(2 + seed % 3, 1 + seed % 4, max_label=3, random_state=seed)
+    for seed in range(12)
+]
 every = pytest.mark.parametrize(("discount", "k", "gain"), SETTINGS)
 
 
@@ -29,9 +38,13 @@ def expectation(distribution, order, *settings):
 @every
 def test_bayes_scores_are_the_mean_of_normalized_gains(discount, k, gain):
     for distribution in RANDOM:
-        vectors = [oracles.normalized_gains(labels, discount, k, gain) for labels in distribution.labels]
+        vectors = [
+            oracles.normalized_gains(labels, discount, k, gain) for labels in distribution.labels
+        ]
         expected = distribution.probabilities @ np.array(vectors)
-        np.testing.assert_allclose(distribution.bayes_scores(DCG(k, gain, discount)), expected, rtol=1e-12)
+        np.testing.assert_allclose(
+            distribution.bayes_scores(DCG(k, gain, discount)), expected, rtol=1e-12
+        )
 
 
 @every
@@ -40,8 +53,12 @@ def test_expected_ndcg_is_the_mean_over_outcomes_and_over_the_orders_of_ties(dis
     for distribution in RANDOM:
         scores = random.integers(0, 3, size=distribution.n_documents).astype(float)
         orders = list(oracles.orders_by(scores.tolist()))
-        expected = np.mean([expectation(distribution, order, discount, k, gain) for order in orders])
-        assert distribution.expected_ndcg(scores, DCG(k, gain, discount)) == pytest.approx(expected, abs=1e-12)
+        expected = np.mean(
+            [expectation(distribution, order, discount, k, gain) for order in orders]
+        )
+        assert distribution.expected_ndcg(scores, DCG(k, gain, discount)) == pytest.approx(
+            expected, abs=1e-12
+        )
 
 
 @every
@@ -49,8 +66,13 @@ def test_no_order_beats_the_optimal_ranking(discount, k, gain):
     dcg = DCG(k, gain, discount)
     for distribution in RANDOM:
         m = distribution.n_documents
-        values = [expectation(distribution, order, discount, k, gain) for order in itertools.permutations(range(m))]
-        best = expectation(distribution, np.argsort(-distribution.bayes_scores(dcg)).tolist(), discount, k, gain)
+        values = [
+            expectation(distribution, order, discount, k, gain)
+            for order in itertools.permutations(range(m))
+        ]
+        best = expectation(
+            distribution, np.argsort(-distribution.bayes_scores(dcg)).tolist(), discount, k, gain
+        )
         assert best == pytest.approx(max(values), abs=1e-12)
         for order, value in zip(itertools.permutations(range(m)), values, strict=True):
             scores = np.empty(m)

@@ -1,4 +1,5 @@
-"""Score curves, limits and pseudo-expectations of NDCG, against formulas of the paper and plain sums, and verdicts."""
+"""Score curves, limits and pseudo-expectations of NDCG, against formulas of the paper and plain
+sums, and verdicts."""
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from boostrank.theory import ScoreCurve
 from boostrank.theory.score_curves import normalized_scores
 
 GRADED = ScoreCurve(
-    [0, 1, 2], lambda s: np.stack([1 - 0.5 * s - 0.2 * s**2, 0.5 * s - 0.15 * s**2, 0.35 * s**2], axis=1)
+    [0, 1, 2],
+    lambda s: np.stack([1 - 0.5 * s - 0.2 * s**2, 0.5 * s - 0.15 * s**2, 0.35 * s**2], axis=1),
 )
 RANDOM = ScoreCurve.steps([0, 1], [[0.9, 0.1]])
 
@@ -34,8 +36,12 @@ def test_theorems_7_13_14_16_and_17_for_graded_labels(seed, gain, beta, c):
     n = 200_000
     below = ((np.arange(n) + 0.5) / n * c ** (1 - beta)) ** (1 / (1 - beta))
     ideal = curve.gains(gain)[::-1][np.searchsorted(np.cumsum(curve.shares[::-1]), below)]
-    limit = theory.ndcg_limit(curve, k=None if c == 1 else c, gain=gain, discount=("power", beta) if beta else "log2")
-    assert limit.value == pytest.approx(curve.expected_gain(1 - below, gain).mean() / ideal.mean(), rel=1e-4)
+    limit = theory.ndcg_limit(
+        curve, k=None if c == 1 else c, gain=gain, discount=("power", beta) if beta else "log2"
+    )
+    assert limit.value == pytest.approx(
+        curve.expected_gain(1 - below, gain).mean() / ideal.mean(), rel=1e-4
+    )
     assert limit.standard_deviation == 0.0
 
 
@@ -45,18 +51,23 @@ def test_standard_ndcg_tends_to_one_for_the_worst_ranking_too():
     assert theory.ndcg_limit(worst, k=1.0).value == 1.0
 
 
-@pytest.mark.parametrize(("discount", "k"), [("zipf", None), (("power", 1), 0.5), (("power", 0.5), ("power", 0.3))])
+@pytest.mark.parametrize(
+    ("discount", "k"), [("zipf", None), (("power", 1), 0.5), (("power", 0.5), ("power", 0.3))]
+)
 def test_at_the_boundary_only_the_top_is_left(discount, k):
     limit = theory.ndcg_limit(GRADED, discount=discount, k=k)
     assert limit.value == pytest.approx((0.35 * 1 + 0.35 * 3) / 3)
     assert limit.standard_deviation == 0
 
 
-@pytest.mark.parametrize(("discount", "k"), [("log2", 3), (("power", 2), None), (("exponential", 1.5), 0.5)])
+@pytest.mark.parametrize(
+    ("discount", "k"), [("log2", 3), (("power", 2), None), (("exponential", 1.5), 0.5)]
+)
 def test_the_limit_of_theorem_10_has_a_standard_deviation(discount, k):
     limit = theory.ndcg_limit(GRADED, discount=discount, k=k)
     weights = DCG(discount=discount).discounts(3 if k == 3 else 1_000_000)
-    # At s = 1 the labels 0, 1 and 2 have the probabilities 0.3, 0.35 and 0.35, and 2 has the largest gain.
+    # At s = 1 the labels 0, 1 and 2 have the probabilities 0.3, 0.35 and 0.35, and 2 has the
+    # largest gain.
     gains, probabilities = np.array([0.0, 1.0, 3.0]) / 3, np.array([0.3, 0.35, 0.35])
     mean = probabilities @ gains
     deviation = np.sqrt(probabilities @ (gains - mean) ** 2 * (weights**2).sum()) / weights.sum()
@@ -65,14 +76,18 @@ def test_the_limit_of_theorem_10_has_a_standard_deviation(discount, k):
 
 
 @pytest.mark.parametrize(
-    ("discount", "k"), [("log2", None), ("log2", 11), ("zipf", 0.2), (("power", 0.8), ("power", 0.5))]
+    ("discount", "k"),
+    [("log2", None), ("log2", 11), ("zipf", 0.2), (("power", 0.8), ("power", 0.5))],
 )
 def test_pseudo_expectations_are_those_of_a_plain_loop(discount, k):
     n, curve = 37, GRADED
     gains, reached = curve.ideal_steps()
     last = int(discounts.ranks_kept(k, n))
     weights = DCG(discount=discount).discounts(last)
-    dcg = sum(curve.expected_gain([1 - rank / (n + 1)])[0] * weights[rank - 1] for rank in range(1, last + 1))
+    dcg = sum(
+        curve.expected_gain([1 - rank / (n + 1)])[0] * weights[rank - 1]
+        for rank in range(1, last + 1)
+    )
     fine = (np.arange(n * 1_000) + 0.5) / (n * 1_000)
     ideal = gains[np.searchsorted(reached, fine)].reshape(n, 1_000).mean(axis=1)[:last] @ weights
     value = theory.pseudo_expectation(curve, n, k=k, discount=discount)
@@ -105,10 +120,14 @@ def test_estimated_curves_keep_shares_and_approach_the_truth():
 def test_documents_that_tie_or_fall_share_their_labels():
     tied = theory.estimate_curve([1, 0, 0, 0], [2, 2, 1, 1], [0] * 4, n_bins=4)
     assert tied.expected_gain([0.1, 0.3, 0.6, 0.9]).tolist() == [0.0, 0.0, 0.5, 0.5]
-    constant = theory.estimate_curve([1, 0, 0, 1, 0], np.zeros(5), ["a", "a", "b", "b", "b"], n_bins=3)
+    constant = theory.estimate_curve(
+        [1, 0, 0, 1, 0], np.zeros(5), ["a", "a", "b", "b", "b"], n_bins=3
+    )
     np.testing.assert_allclose(constant.expected_gain([0.0, 0.5, 1.0]), 0.4)
     # Isotonic regression pools what falls.
-    pooled = theory.estimate_curve([1, 0, 0, 1], [1, 2, 3, 4], [0] * 4, n_bins=4).expected_gain([0.1, 0.3, 0.6, 0.9])
+    pooled = theory.estimate_curve([1, 0, 0, 1], [1, 2, 3, 4], [0] * 4, n_bins=4).expected_gain(
+        [0.1, 0.3, 0.6, 0.9]
+    )
     np.testing.assert_allclose(pooled, [1 / 3, 1 / 3, 1 / 3, 1.0])
 
 
@@ -153,9 +172,19 @@ def test_unknown_cutoffs_and_functions_are_refused(k):
         (("power", 0.5), None, "feasible", "Theorems 7, 8 and 14"),
         (("power", 0.5), 0.2, "feasible", "Theorems 13 and 17"),
         ("zipf", None, "boundary", "Theorem 9"),
-        (("power", 1), 0.2, "boundary", "unless the labels at s = 1 are certain, or both rank the same documents"),
+        (
+            ("power", 1),
+            0.2,
+            "boundary",
+            "unless the labels at s = 1 are certain, or both rank the same documents",
+        ),
         ("log2", ("power", 0.5), "boundary", "Theorems 11 and 15"),
-        ("log2", ("power", 0.5), "boundary", "If these are equal, it depends on their curves near s = 1"),
+        (
+            "log2",
+            ("power", 0.5),
+            "boundary",
+            "If these are equal, it depends on their curves near s = 1",
+        ),
         (("power", 1.01), None, "too fast", "Theorem 10"),
         (("exponential", 2), 0.2, "too fast", "Theorem 10"),
         ("log2", 10, "too fast", "at most 10 documents"),
@@ -168,16 +197,27 @@ def test_verdicts_name_their_theorem(discount, k, verdict, reason):
 
 
 @pytest.mark.parametrize(("at_top", "least", "most"), [(1.0, 0.95, 1.0), (0.5, 0.4, 0.6)])
-def test_zipf_distinguishes_rankers_with_equal_tops_only_if_the_labels_there_are_certain(at_top, least, most):
-    """Two rankers with P(Y = 1 | s = 1) = `at_top` and the same share of relevant documents, on lists of 10,000."""
-    curves = [theory.ScoreCurve.binary(lambda s: at_top * np.clip(1.5 * s - 0.5, 0, 1), breaks=[1 / 3])]
+def test_zipf_distinguishes_rankers_with_equal_tops_only_if_the_labels_there_are_certain(
+    at_top, least, most
+):
+    """Two rankers with P(Y = 1 | s = 1) = `at_top` and the same share of relevant documents, on
+    lists of 10,000."""
+    curves = [
+        theory.ScoreCurve.binary(lambda s: at_top * np.clip(1.5 * s - 0.5, 0, 1), breaks=[1 / 3])
+    ]
     curves += [theory.ScoreCurve.binary(lambda s: at_top * s**2)]
     np.testing.assert_allclose(curves[0].shares, curves[1].shares, atol=1e-9)
     ranks, random = np.arange(1, 10_001), np.random.default_rng(0)
     first, second = (curve.expected_gain(1 - ranks / 10_001) for curve in curves)
-    draws = ((random.random((200, 10_000)) < first, random.random((200, 10_000)) < second) for _ in range(2))
+    draws = (
+        (random.random((200, 10_000)) < first, random.random((200, 10_000)) < second)
+        for _ in range(2)
+    )
     wins = np.mean(
-        [(first_labels @ (1 / ranks) > second_labels @ (1 / ranks)).mean() for first_labels, second_labels in draws]
+        [
+            (first_labels @ (1 / ranks) > second_labels @ (1 / ranks)).mean()
+            for first_labels, second_labels in draws
+        ]
     )
     assert least <= wins <= most
 
@@ -192,7 +232,11 @@ def test_a_power_of_the_length_is_rounded_up():
 @pytest.mark.parametrize(
     ("discounts", "ks", "message"),
     [
-        ([lambda r: 1 / r, lambda r: 1 / r**2], [None], "different names; got the discounts <lambda>, <lambda> and"),
+        (
+            [lambda r: 1 / r, lambda r: 1 / r**2],
+            [None],
+            "different names; got the discounts <lambda>, <lambda> and",
+        ),
         ("log2", [5, 5], "got the discounts log2 and the cutoffs 5, 5"),
         (["log3"], [None], "discount must be"),
         ("log2", [], "the cutoffs none"),

@@ -1,4 +1,5 @@
-"""Minimizers of expected losses: numeric against closed forms, against scipy, and against any other scores."""
+"""Minimizers of expected losses: numeric against closed forms, against scipy, and against any other
+scores."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,14 +11,25 @@ from oracles import Arc
 
 from boostrank.queries.dcg import DCG, make_targets
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import SURROGATES, Cosine, Logistic, NormalizedPNorm, PNorm, Poisson, Profiled
+from boostrank.surrogates import (
+    SURROGATES,
+    Cosine,
+    Logistic,
+    NormalizedPNorm,
+    PNorm,
+    Poisson,
+    Profiled,
+)
 from boostrank.surrogates.base import Surrogate, closed_form
 from boostrank.surrogates.registry import get_surrogate
 from boostrank.theory import SECTION_3_2_1, LabelDistribution, excess_loss, minimizer
 from boostrank.theory.distributions import DistributionBatch
 from boostrank.theory.minimizers import minimize_numerically
 
-CENTERED_SQUARED, CENTERED_LOGISTIC = get_surrogate("centered-squared"), get_surrogate("centered-logistic")
+CENTERED_SQUARED, CENTERED_LOGISTIC = (
+    get_surrogate("centered-squared"),
+    get_surrogate("centered-logistic"),
+)
 OTHER_SETTINGS = [Profiled(Poisson()), PNorm(q=2), PNorm(q=3.5), Cosine(epsilon=0.2)]
 WITH_CLOSED_FORM = [
     surrogate
@@ -43,7 +55,12 @@ def loss_by_outcome(surrogate, distribution, scores, normalize="dcg", dcg=None):
     """The expected loss, one outcome after the other."""
     query, total = Queries.from_sizes([distribution.n_documents]), 0.0
     for labels, probability in zip(distribution.labels, distribution.probabilities, strict=True):
-        total += probability * surrogate.loss(np.array(scores), make_targets(labels, query, dcg, normalize), query)[0]
+        total += (
+            probability
+            * surrogate.loss(np.array(scores), make_targets(labels, query, dcg, normalize), query)[
+                0
+            ]
+        )
     return total
 
 
@@ -59,7 +76,9 @@ def test_the_numeric_minimizer_is_the_closed_form(surrogate, normalize):
         solution = minimize_numerically(surrogate, targets)
         assert solution.solved.all()
         expected = closed_form(surrogate, targets.mean())
-        np.testing.assert_allclose(surrogate.representative(solution.scores), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            surrogate.representative(solution.scores), expected, rtol=1e-5, atol=1e-6
+        )
 
 
 def test_minimizers_at_infinity_are_infinite_in_closed_form():
@@ -70,7 +89,9 @@ def test_minimizers_at_infinity_are_infinite_in_closed_form():
     certain = LabelDistribution([[1, 0]], [1.0])
     assert minimizer("logistic", certain).tolist() == [np.inf, -np.inf]
     assert minimizer("softmax", certain).tolist() == [0.0, -np.inf]
-    assert minimizer("pnorm", certain).tolist() == minimizer("cosine", certain).tolist() == [1.0, 0.0]
+    assert (
+        minimizer("pnorm", certain).tolist() == minimizer("cosine", certain).tolist() == [1.0, 0.0]
+    )
     # Rounding may bring an expected target above its bound.
     above = np.nextafter(1.0, 2.0)
     assert Logistic().minimizer(np.array([[above, 0.5]])).tolist() == [[np.inf, 0.0]]
@@ -94,9 +115,13 @@ def test_excess_loss_is_the_expected_loss_less_its_infimum():
     for surrogate in [*(each for each in CONSISTENT if not each.reweighted), Arc()]:
         for distribution in some(3, n=3):
             scores = random.normal(size=3)
-            best = minimizer(surrogate, distribution) * (1e8 if isinstance(surrogate, NormalizedPNorm) else 1.0)
+            best = minimizer(surrogate, distribution) * (
+                1e8 if isinstance(surrogate, NormalizedPNorm) else 1.0
+            )
             values = [loss_by_outcome(surrogate, distribution, each) for each in (scores, best)]
-            assert excess_loss(surrogate, distribution, scores) == pytest.approx(values[0] - values[1], abs=1e-9)
+            assert excess_loss(surrogate, distribution, scores) == pytest.approx(
+                values[0] - values[1], abs=1e-9
+            )
             assert excess_loss(surrogate, distribution, best) == pytest.approx(0.0, abs=1e-12)
     certain = LabelDistribution([[1, 0]], [1.0])
     assert excess_loss("logistic", certain, [0.0, 0.0]) == pytest.approx(2 * np.log(2))
@@ -136,7 +161,9 @@ class Waves(Surrogate):
 
 def test_losses_that_are_not_convex_are_minimized_from_several_starts():
     certain = LabelDistribution([[2, 1]], [1.0])
-    np.testing.assert_allclose(minimizer(Waves(), certain), minimizer("squared", certain), atol=1e-8)
+    np.testing.assert_allclose(
+        minimizer(Waves(), certain), minimizer("squared", certain), atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("surrogate", [Descent(), SignError()], ids=repr)
@@ -154,5 +181,7 @@ def test_bad_input_is_an_error():
         excess_loss("squared", SECTION_3_2_1, [1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="has no excess loss: its weights depend on the scores"):
         excess_loss("consistent-lambdarank", SECTION_3_2_1, [1.0, 2.0])
-    with pytest.raises(ValueError, match="and finite: use large numbers in place of infinite ones; got"):
+    with pytest.raises(
+        ValueError, match="and finite: use large numbers in place of infinite ones; got"
+    ):
         excess_loss("poisson", SECTION_3_2_1, [0.0, -np.inf])

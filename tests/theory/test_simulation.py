@@ -1,4 +1,5 @@
-"""Distinguishability of two rankers by discount and cutoff: against plain loops, and the claims of the paper."""
+"""Distinguishability of two rankers by discount and cutoff: against plain loops, and the claims of
+the paper."""
 
 import numpy as np
 import pytest
@@ -11,12 +12,15 @@ from boostrank.theory import RankedData
 
 
 def rankers(n_queries=60, seed=0):
-    X, y, qid, bayes = br.make_ranking(n_queries=n_queries, n_documents=(1, 30), random_state=seed, return_bayes=True)
+    X, y, qid, bayes = br.make_ranking(
+        n_queries=n_queries, n_documents=(1, 30), random_state=seed, return_bayes=True
+    )
     return y, bayes + 0.05 * X[:, 8], bayes + 0.15 * X[:, 9], qid
 
 
 def population(size=100_000):
-    """Data of one query: scores of both rankers are noisy qualities, and labels are drawn given the quality."""
+    """Data of one query: scores of both rankers are noisy qualities, and labels are drawn given the
+    quality."""
     random = np.random.default_rng(7)
     quality, noise = random.random(size), random.random((2, size))
     y = np.array([0, 1, 3])[random.binomial(2, 0.6 * quality)]
@@ -51,7 +55,12 @@ def test_the_table_is_that_of_a_plain_loop():
             k = int(np.ceil(n**0.5)) if cutoff == ("power", 0.5) else cutoff
             settings = {"k": k, "discount": discount}
             differences = [
-                np.subtract(*(br.ndcg_score(y[:n], s[:n], one_query(y[:n]), **settings) for s in (one, other)))
+                np.subtract(
+                    *(
+                        br.ndcg_score(y[:n], s[:n], one_query(y[:n]), **settings)
+                        for s in (one, other)
+                    )
+                )
                 for y, one, other in zip(*lists, strict=True)
             ]
             row, order = rows.loc[(*names, n)], np.sign(np.round(differences, 12))
@@ -60,7 +69,12 @@ def test_the_table_is_that_of_a_plain_loop():
             assert row["difference"] == pytest.approx(np.mean(differences), abs=1e-12)
             assert row["sd"] == pytest.approx(np.std(differences, ddof=1))
             assert (row["first_wins"], row["second_wins"], row["correct"]) == (first, second, first)
-            same = np.mean([len(set(seen)) == 1 and seen[0] != 0 for seen in zip(*orders.values(), strict=True)])
+            same = np.mean(
+                [
+                    len(set(seen)) == 1 and seen[0] != 0
+                    for seen in zip(*orders.values(), strict=True)
+                ]
+            )
             assert np.isnan(row["settled"]) if n == 20 else row["settled"] == pytest.approx(same)
 
 

@@ -1,4 +1,5 @@
-"""Custom objectives and metrics for LightGBM and XGBoost: weights, changes of a data set, copies, values and errors."""
+"""Custom objectives and metrics for LightGBM and XGBoost: weights, changes of a data set, copies,
+values and errors."""
 
 import copy
 import pickle
@@ -22,7 +23,9 @@ LIGHTGBM = {"verbosity": -1, "seed": 1, "num_threads": 1, "metric": "None", "for
 
 
 def lightgbm_set(y=Y, sizes=SIZES, weights=None):
-    return lgb.Dataset(X, y, group=sizes, weight=None if weights is None else np.repeat(weights, sizes)).construct()
+    return lgb.Dataset(
+        X, y, group=sizes, weight=None if weights is None else np.repeat(weights, sizes)
+    ).construct()
 
 
 def xgboost_set(y=Y, sizes=SIZES, weights=None):
@@ -33,11 +36,15 @@ LIBRARIES = {
     "lightgbm": (lightgbm_set, br.lightgbm_objective, br.lightgbm_metric),
     "xgboost": (xgboost_set, br.xgboost_objective, br.xgboost_metric),
 }
-by_library = pytest.mark.parametrize(("make_set", "make", "make_metric"), LIBRARIES.values(), ids=LIBRARIES)
+by_library = pytest.mark.parametrize(
+    ("make_set", "make", "make_metric"), LIBRARIES.values(), ids=LIBRARIES
+)
 
 
 @by_library
-@pytest.mark.parametrize("other", [None, np.geomspace(10.0, 0.1, 50)], ids=["no weights", "other weights"])
+@pytest.mark.parametrize(
+    "other", [None, np.geomspace(10.0, 0.1, 50)], ids=["no weights", "other weights"]
+)
 def test_weights_of_a_data_set_count_and_new_ones_are_noticed(make_set, make, make_metric, other):
     # The libraries store float32.
     weights = np.geomspace(0.1, 10.0, 50).astype(np.float32)
@@ -45,12 +52,18 @@ def test_weights_of_a_data_set_count_and_new_ones_are_noticed(make_set, make, ma
     before = objective(SCORES, dataset)[1].copy(), metric(SCORES, dataset)[1]
     dataset.set_weight(np.repeat(weights, SIZES) if make_set is lightgbm_set else weights)
     bound = bind_loss("consistent-lambdarank", Y, Queries.from_sizes(SIZES), weights=weights)
-    for seen, expected in zip(objective(SCORES, dataset), bound.gradient_hessian(SCORES), strict=True):
+    for seen, expected in zip(
+        objective(SCORES, dataset), bound.gradient_hessian(SCORES), strict=True
+    ):
         np.testing.assert_array_equal(seen, expected)
     ndcg = br.ndcg_score(Y, SCORES, QID, k=5, empty="one", sample_weight=weights)
     assert metric(SCORES, dataset)[:2] == ("ndcg@5", pytest.approx(ndcg))
     if make_set is lightgbm_set:
-        assert metric(Y, SCORES, weights.repeat(SIZES), SIZES) == ("ndcg@5", pytest.approx(ndcg), True)
+        assert metric(Y, SCORES, weights.repeat(SIZES), SIZES) == (
+            "ndcg@5",
+            pytest.approx(ndcg),
+            True,
+        )
     assert not np.allclose(objective(SCORES, dataset)[1], before[0])
     assert metric(SCORES, dataset)[1] != before[1]
 
@@ -73,7 +86,9 @@ def test_new_labels_and_new_queries_are_noticed(make_set, make, make_metric):
 
 
 @by_library
-@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))])
+@pytest.mark.parametrize(
+    "duplicate", [copy.deepcopy, lambda thing: pickle.loads(pickle.dumps(thing))]
+)
 def test_callables_can_be_copied_after_use(make_set, make, make_metric, duplicate):
     dataset = make_set()
     for function in (make(Power(0)), make_metric()):
@@ -84,13 +99,19 @@ def test_callables_can_be_copied_after_use(make_set, make, make_metric, duplicat
 @by_library
 def test_errors_name_what_is_wrong(make_set, make, make_metric):
     with pytest.raises(ValueError, match="no query groups"):
-        make()(SCORES, lgb.Dataset(X, Y).construct() if make_set is lightgbm_set else xgb.DMatrix(X, Y))
+        make()(
+            SCORES, lgb.Dataset(X, Y).construct() if make_set is lightgbm_set else xgb.DMatrix(X, Y)
+        )
     with pytest.raises(FloatingPointError, match="not finite"):
         make()(np.full(len(Y), np.nan, np.float32), make_set())
-    with pytest.raises(ValueError, match="normalize must be one of dcg, none, l2, sum, softmax; got 'x'"):
+    with pytest.raises(
+        ValueError, match="normalize must be one of dcg, none, l2, sum, softmax; got 'x'"
+    ):
         make(normalize="x")
     for measure in ("click-dcg@5", br.get_measure("click-dcg")):
-        with pytest.raises(ValueError, match=r"click-dcg.* needs ClickLabels, and a Dataset or a DMatrix has only"):
+        with pytest.raises(
+            ValueError, match=r"click-dcg.* needs ClickLabels, and a Dataset or a DMatrix has only"
+        ):
             make_metric(measure)
     assert repr(br.xgboost_metric("map", k=5)) == "NativeMetric(get_measure('map@5'))"
     uneven = lgb.Dataset(X, Y, group=SIZES, weight=np.arange(1.0, len(Y) + 1)).construct()
@@ -100,14 +121,20 @@ def test_errors_name_what_is_wrong(make_set, make, make_metric):
 
 def test_lightgbm_cv_keeps_queries_whole():
     features = np.round(X)  # few values, so that every training set has the same bins
-    parameters = {**LIGHTGBM, "objective": br.lightgbm_objective("softmax", k=10), "deterministic": True}
+    parameters = {
+        **LIGHTGBM,
+        "objective": br.lightgbm_objective("softmax", k=10),
+        "deterministic": True,
+    }
     folds, metric = list(br.QueryKFold(4).split(X, groups=QID)), br.lightgbm_metric("ndcg@10")
     dataset = lgb.Dataset(features, Y, group=SIZES)
     results = lgb.cv(parameters, dataset, 5, folds=folds, feval=metric, return_cvbooster=True)
     expected = []
     for (train, test), booster in zip(folds, results["cvbooster"].boosters, strict=True):
         sizes = np.unique(QID[train], return_counts=True)[1]
-        alone = lgb.train(parameters, lgb.Dataset(features[train], Y[train], group=sizes), num_boost_round=5)
+        alone = lgb.train(
+            parameters, lgb.Dataset(features[train], Y[train], group=sizes), num_boost_round=5
+        )
         np.testing.assert_allclose(booster.predict(features), alone.predict(features), atol=1e-12)
         expected.append(br.ndcg_score(Y[test], alone.predict(features[test]), QID[test], k=10))
     assert results["valid ndcg@10-mean"][-1] == pytest.approx(np.mean(expected), abs=1e-12)
@@ -116,7 +143,10 @@ def test_lightgbm_cv_keeps_queries_whole():
 def test_metrics_stop_and_record_trainings():
     train, held_out = lgb.Dataset(X, Y, group=SIZES), br.make_ranking(20, random_state=6)
     valid = lgb.Dataset(held_out.X, held_out.y, group=np.bincount(held_out.qid), reference=train)
-    parameters, stop = {**LIGHTGBM, "objective": br.lightgbm_objective(), "learning_rate": 1.0}, lgb.early_stopping(3)
+    parameters, stop = (
+        {**LIGHTGBM, "objective": br.lightgbm_objective(), "learning_rate": 1.0},
+        lgb.early_stopping(3),
+    )
     metric = br.lightgbm_metric("ndcg@5")
     booster = lgb.train(parameters, train, 50, valid_sets=[valid], feval=metric, callbacks=[stop])
     scores = booster.predict(held_out.X, num_iteration=booster.best_iteration)
@@ -125,7 +155,11 @@ def test_metrics_stop_and_record_trainings():
     assert booster.best_iteration < 50
     history, dtrain = {}, xgboost_set()
     settings = {"base_score": 0.0, "disable_default_eval_metric": True, "nthread": 1}
-    watch = {"evals": [(dtrain, "train")], "evals_result": history, "custom_metric": br.xgboost_metric("ndcg@5")}
+    watch = {
+        "evals": [(dtrain, "train")],
+        "evals_result": history,
+        "custom_metric": br.xgboost_metric("ndcg@5"),
+    }
     booster = xgb.train(settings, dtrain, 5, obj=br.xgboost_objective(), **watch)
     last = br.ndcg_score(Y, booster.predict(dtrain), QID, k=5)
     assert history["train"]["ndcg@5"][-1] == pytest.approx(last, abs=1e-6)
@@ -136,7 +170,9 @@ def test_a_base_score_other_than_zero_is_a_warning():
         xgb.train({"nthread": 1}, xgboost_set(), 1, obj=br.xgboost_objective("cosine"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        xgb.train({"nthread": 1, "base_score": 0}, xgboost_set(), 1, obj=br.xgboost_objective("cosine"))
+        xgb.train(
+            {"nthread": 1, "base_score": 0}, xgboost_set(), 1, obj=br.xgboost_objective("cosine")
+        )
 
 
 def test_gradients_and_metrics_use_the_threads_of_the_training(monkeypatch):
@@ -147,11 +183,21 @@ def test_gradients_and_metrics_use_the_threads_of_the_training(monkeypatch):
         return labels
 
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    for parameters, expected in (({"num_threads": 1}, 1), ({"n_jobs": "2"}, 2), ({"nthread": 0}, 3), ({}, 3)):
+    for parameters, expected in (
+        ({"num_threads": 1}, 1),
+        ({"n_jobs": "2"}, 2),
+        ({"nthread": 0}, 3),
+        ({}, 3),
+    ):
         used.clear()
-        train, objective = lgb.Dataset(X, Y, group=SIZES), br.lightgbm_objective("softmax", gain=gain)
+        train, objective = (
+            lgb.Dataset(X, Y, group=SIZES),
+            br.lightgbm_objective("softmax", gain=gain),
+        )
         given = {"verbosity": -1, "metric": "None", **parameters, "objective": objective}
-        lgb.train(given, train, 2, valid_sets=[train], feval=br.lightgbm_metric("ndcg@1", gain=gain))
+        lgb.train(
+            given, train, 2, valid_sets=[train], feval=br.lightgbm_metric("ndcg@1", gain=gain)
+        )
         assert set(used) == {expected}
     # Without the parameters of a training, the number stays as it is.
     used.clear()

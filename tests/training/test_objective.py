@@ -33,7 +33,11 @@ def weights_of(kind, surrogate, queries):
         return None
     if kind == "query":
         return random.random(queries.n_queries)
-    return random.random(queries.n_documents) if surrogate.separable else queries.repeat(random.random(len(SIZES)))
+    return (
+        random.random(queries.n_documents)
+        if surrogate.separable
+        else queries.repeat(random.random(len(SIZES)))
+    )
 
 
 def as_documents(weights, queries):
@@ -65,14 +69,18 @@ def test_the_mean_hessian_at_the_start_is_one(surrogate, kind, k):
     weights = weights_of(kind, surrogate, queries)
     objective = bind_loss(surrogate, labels, queries, DCG(k=k), weights=weights)
     hessian = objective.gradient_hessian(np.zeros(len(labels)))[1]
-    assert hessian.sum() / np.count_nonzero(as_documents(weights, queries)) == pytest.approx(1.0, rel=1e-5)
+    assert hessian.sum() / np.count_nonzero(as_documents(weights, queries)) == pytest.approx(
+        1.0, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("weights", [None, [2.0] * 400])
 def test_the_mean_hessian_is_over_the_documents_of_all_blocks(weights):
     labels, queries, _ = ragged([100] * 400)
     assert len(queries.blocks()) > 2
-    hessian = bind_loss("squared", labels, queries, weights=weights).gradient_hessian(np.zeros(len(labels)))[1]
+    hessian = bind_loss("squared", labels, queries, weights=weights).gradient_hessian(
+        np.zeros(len(labels))
+    )[1]
     np.testing.assert_allclose(hessian, 1.0)
 
 
@@ -87,8 +95,12 @@ def test_the_offset_is_the_best_constant_score(surrogate, kind):
     def total(score):
         if surrogate.separable:
             alone = Queries.from_sizes([1] * len(labels))
-            return by_document @ surrogate.loss(np.full(len(labels), score), objective.targets, alone)
-        return by_document[queries.starts] @ surrogate.loss(np.full(len(labels), score), objective.targets, queries)
+            return by_document @ surrogate.loss(
+                np.full(len(labels), score), objective.targets, alone
+            )
+        return by_document[queries.starts] @ surrogate.loss(
+            np.full(len(labels), score), objective.targets, queries
+        )
 
     if surrogate.shift_invariant or not surrogate.convex:
         assert objective.offset == 0.0
@@ -102,14 +114,19 @@ def test_blocks_do_not_matter(surrogate):
     random = np.random.default_rng(0)
     sizes = [*random.integers(1, 300, 120).tolist(), 17_000, 2]
     labels, queries, scores = ragged(sizes)
-    # Losses of pairs take time in proportion to the relevant documents times all documents of a query.
+    # Losses of pairs take time in proportion to the relevant documents times all documents of a
+    # query.
     labels[queries.starts[-2] + 20 : queries.ends[-2]] = 0
     weights = random.random(len(sizes))
     objective = bind_loss(surrogate, labels, queries, DCG(k=10), weights=weights)
     assert len(list(queries.blocks())) > 3
     gradient, hessian = objective.gradient_hessian(scores)
     for query, part in enumerate(slices(sizes)):
-        one, u, s = Queries.from_sizes([sizes[query]]), objective.targets[part], scores[part] + objective.offset
+        one, u, s = (
+            Queries.from_sizes([sizes[query]]),
+            objective.targets[part],
+            scores[part] + objective.offset,
+        )
         factor = objective.scale * weights[query]
         expected = surrogate.gradient_hessian(s, u, one)
         np.testing.assert_allclose(gradient[part], expected[0] * factor, rtol=1e-4, atol=1e-5)
@@ -124,7 +141,9 @@ def test_a_common_factor_of_the_weights_changes_nothing(surrogate, factor):
     plain = bind_loss(surrogate, labels, queries, weights=weights)
     scaled = bind_loss(surrogate, labels, queries, weights=weights * factor)
     assert scaled.offset == pytest.approx(plain.offset, abs=1e-9)
-    for ours, theirs in zip(scaled.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True):
+    for ours, theirs in zip(
+        scaled.gradient_hessian(scores), plain.gradient_hessian(scores), strict=True
+    ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
@@ -142,7 +161,11 @@ def test_derivatives_of_another_shape_are_errors(shapes, weights):
         bind_loss(Wrong(), labels, queries, weights=weights)
 
 
-@for_each("surrogate", [one for one in SURROGATES if not one.separable and not one.linear_in_targets], ids=repr)
+@for_each(
+    "surrogate",
+    [one for one in SURROGATES if not one.separable and not one.linear_in_targets],
+    ids=repr,
+)
 def test_weights_within_a_query_may_not_differ_without_a_term_for_each_document(surrogate):
     labels, queries, _ = ragged()
     with pytest.raises(ValueError, match=r"differs within query '2'"):
@@ -159,14 +182,20 @@ def test_weights_of_documents_multiply_targets_of_a_loss_that_is_linear_in_them(
     for document, weight in enumerate(weights):
         alone = np.where(np.arange(len(labels)) == document, plain.targets, 0.0)
         expected += weight * surrogate.gradient_hessian(scores, alone, queries)[0]
-    np.testing.assert_allclose(weighted.gradient_hessian(scores)[0] / weighted.scale, expected, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(weighted.targets * weighted.weights, plain.targets * weights, rtol=1e-12)
+    np.testing.assert_allclose(
+        weighted.gradient_hessian(scores)[0] / weighted.scale, expected, rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        weighted.targets * weighted.weights, plain.targets * weights, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("library", ["1", "0"])
 @every
 @for_each("bad", [np.nan, np.inf])
-def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(monkeypatch, library, surrogate, bad):
+def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(
+    monkeypatch, library, surrogate, bad
+):
     monkeypatch.setenv("BOOSTRANK_COMPILED", library)
     monkeypatch.setattr("boostrank.training.objective.COMPILED_BLOCK_ROWS", 4)
     labels, _, scores = ragged()
@@ -197,7 +226,11 @@ def test_data_without_any_relevance_and_lone_documents_stay_finite(surrogate, no
     of_lone_documents = bind_loss(surrogate, [1, 2, 3], Queries.from_sizes([1, 1, 1]))
     assert math.isfinite(objective.offset)
     assert math.isfinite(objective.scale)
-    for one, start in ((objective, np.zeros(15)), (objective, scores), (of_lone_documents, np.zeros(3))):
+    for one, start in (
+        (objective, np.zeros(15)),
+        (objective, scores),
+        (of_lone_documents, np.zeros(3)),
+    ):
         assert np.isfinite([*one.gradient_hessian(start)]).all()
         assert np.isfinite(surrogate.loss(start + one.offset, one.targets, one.queries)).all()
 
@@ -206,10 +239,14 @@ def test_data_without_any_relevance_and_lone_documents_stay_finite(surrogate, no
 @for_each("shift", [1e4, 1e8, -1e8, 1e300, -3e37])
 def test_large_scores_with_small_differences_keep_them(surrogate, shift):
     labels, queries, scores = ragged()
-    # Differences of 1 / 64 are exact in float64 for all shifts up to 1e8, and lost in float32 from 2e6 on.
+    # Differences of 1 / 64 are exact in float64 for all shifts up to 1e8, and lost in float32 from
+    # 2e6 on.
     differences = np.round(scores * 64) * (1 / 64 if abs(shift) < 1e30 else 0.0)
     objective = bind_loss(surrogate, labels, queries)
-    ours, expected = objective.gradient_hessian(differences + shift), objective.gradient_hessian(differences)
+    ours, expected = (
+        objective.gradient_hessian(differences + shift),
+        objective.gradient_hessian(differences),
+    )
     np.testing.assert_array_equal(ours, expected)
 
 
@@ -219,7 +256,9 @@ def test_large_scores_with_small_differences_keep_them(surrogate, shift):
 def test_scores_that_are_not_finite_are_errors_in_the_same_round(surrogate, bad, kind):
     boost = bind_loss(surrogate, [0.0, 2.0, 1.0], Queries.from_sizes([1, 2])).boosting_function()
     boost(np.zeros(3, kind))
-    with pytest.raises(FloatingPointError, match="document 2 of query '1'; its scores are not finite"):
+    with pytest.raises(
+        FloatingPointError, match="document 2 of query '1'; its scores are not finite"
+    ):
         boost(np.array([0.0, 1.0, bad], kind))
 
 
@@ -231,5 +270,7 @@ def test_all_rounds_write_to_the_same_arrays():
 
 def test_unknown_names_are_errors():
     for make in (br.lightgbm_objective, br.xgboost_objective):
-        with pytest.raises(ValueError, match=r"unknown objective 'softmx' \(did you mean 'softmax'"):
+        with pytest.raises(
+            ValueError, match=r"unknown objective 'softmx' \(did you mean 'softmax'"
+        ):
             make("softmx")

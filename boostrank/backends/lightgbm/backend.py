@@ -1,4 +1,6 @@
-"""LightGBM as a :class:`~boostrank.backends.base.Backend`: its models, and the names of the other parts."""
+"""LightGBM as a :class:`~boostrank.backends.base.Backend`: its models, and the names of the other
+parts.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,11 @@ from boostrank.inputs.streams import FeatureStream
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "Column_{}"
-# Fields of a tree that are proportional to its output. LightGBM's own `Tree::Shrinkage` multiplies the same ones.
-_OUTPUTS = re.compile(r"^(leaf_value|internal_value|leaf_const|leaf_coeff|shrinkage)=(.*)$", re.MULTILINE)
+# Fields of a tree that are proportional to its output. LightGBM's own `Tree::Shrinkage` multiplies
+# the same ones.
+_OUTPUTS = re.compile(
+    r"^(leaf_value|internal_value|leaf_const|leaf_coeff|shrinkage)=(.*)$", re.MULTILINE
+)
 _END = "\nend of trees\n"
 _CATEGORICAL_FEATURES = re.compile(r"^\[categorical_feature: ([\d,]+)\]$", re.MULTILINE)
 _DECISION_TYPES = re.compile(r"^decision_type=(.*)$", re.MULTILINE)
@@ -34,7 +39,9 @@ _MISSING_TYPE, _MISSING_ZERO = 12, 4
 
 
 def as_booster(model: Any) -> Any:
-    """The booster of a model: itself, or that of an estimator of LightGBM; TypeError for anything else."""
+    """The booster of a model: itself, or that of an estimator of LightGBM; TypeError for anything
+    else.
+    """
     lgb = import_backend("lightgbm")
     booster = model.booster_ if isinstance(model, lgb.LGBMModel) else model
     if not isinstance(booster, lgb.Booster):
@@ -42,7 +49,9 @@ def as_booster(model: Any) -> Any:
     return booster
 
 
-def predict(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> NDArray[np.float64]:
+def predict(
+    booster: Any, X: Any, rounds: range | None = None, **threads: int
+) -> NDArray[np.float64]:
     """Scores of the rows of X, float64, shape (n_documents,)."""
     return _join(_predict(booster, X, rounds, raw_score=True, **threads))
 
@@ -53,7 +62,9 @@ def leaves(booster: Any, X: Any, rounds: range | None = None, **threads: int) ->
 
 
 def contributions(booster: Any, X: Any, rounds: range | None = None, **threads: int) -> Any:
-    """SHAP values of the features and the expected score, shape (n_documents, n_features + 1); sparse for sparse X."""
+    """SHAP values of the features and the expected score, shape (n_documents, n_features + 1);
+    sparse for sparse X.
+    """
     lgb = import_backend("lightgbm")
     try:
         values = _predict(booster, X, rounds, pred_contrib=True, **threads)
@@ -87,7 +98,9 @@ def _join(results: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 def importances(booster: Any, kind: str) -> NDArray[Any]:
-    """Importance of each feature, of kind ``"split"`` (number of splits) or ``"gain"`` (their total gain)."""
+    """Importance of each feature, of kind ``"split"`` (number of splits) or ``"gain"`` (their total
+    gain).
+    """
     return booster.feature_importance(importance_type=kind)
 
 
@@ -101,8 +114,13 @@ def feature_names(booster: Any) -> list[str] | None:
 def categories(booster: Any) -> dict[int, list[Any] | None]:
     """The categories of each feature that was a column of a categorical type, by its index."""
     by_column = booster.pandas_categorical or []
-    # LightGBM 4.6 leaves the parameters of a model that it reads in its text. The first round is enough of it.
-    line = _CATEGORICAL_FEATURES.search(booster.model_to_string(num_iteration=1)) if by_column else None
+    # LightGBM 4.6 leaves the parameters of a model that it reads in its text. The first round is
+    # enough of it.
+    line = (
+        _CATEGORICAL_FEATURES.search(booster.model_to_string(num_iteration=1))
+        if by_column
+        else None
+    )
     indices = sorted(map(int, line[1].split(","))) if line else []
     return dict(zip(indices, by_column, strict=True)) if len(indices) == len(by_column) else {}
 
@@ -119,9 +137,11 @@ def n_rounds(booster: Any) -> int:
 
 def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
     """Write a model file in LightGBM's text format."""
-    # The field is in the first lines of the file, which a truncated file still has, and where LightGBM ignores unknown
-    # fields.
-    fields = f"\n{models.CHECKSUM_FIELD}={models.BLANK_CHECKSUM}" + (f"\n{models.NOTE_FIELD}={note}" if note else "")
+    # The field is in the first lines of the file, which a truncated file still has, and where
+    # LightGBM ignores unknown fields.
+    fields = f"\n{models.CHECKSUM_FIELD}={models.BLANK_CHECKSUM}" + (
+        f"\n{models.NOTE_FIELD}={note}" if note else ""
+    )
     text = booster.model_to_string().replace("\nnum_class=", f"{fields}\nnum_class=", 1)
     models.write_with_checksum(path, text.encode())
 
@@ -138,13 +158,17 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
     except (lgb.basic.LightGBMError, ValueError) as error:
         raise ValueError(f"{name!r} cannot be loaded as a ranker of LightGBM: {error}") from error
     if booster.num_model_per_iteration() != 1:
-        raise ValueError(f"{name!r} is no ranker: it gives {booster.num_model_per_iteration()} scores a row")
+        raise ValueError(
+            f"{name!r} is no ranker: it gives {booster.num_model_per_iteration()} scores a row"
+        )
     note = re.search(f"^{models.NOTE_FIELD}=(.*)$", text[: text.find("\nTree=")], re.MULTILINE)
     return booster, "" if note is None else note[1]
 
 
 def _check_complete(content: bytes) -> None:
-    """Raise ValueError for a model that was cut or that another text follows: LightGBM would crash when it reads it."""
+    """Raise ValueError for a model that was cut or that another text follows: LightGBM would crash
+    when it reads it.
+    """
     head, *trees = content.partition(b"\nend of trees\n")[0].split(b"\nTree=")
     lines = head.split(b"\n")
     # The size of a tree counts its title and the end of its last line.
@@ -171,7 +195,9 @@ def to_treelite(booster: Any) -> Any:
     """Convert the booster to a ``treelite.Model``."""
     treelite = import_backend("treelite")
     plain = _with_plain_sums(booster, "treelite", "an export")
-    kinds = {int(kind) for kind in " ".join(_DECISION_TYPES.findall(plain.model_to_string())).split()}
+    kinds = {
+        int(kind) for kind in " ".join(_DECISION_TYPES.findall(plain.model_to_string())).split()
+    }
     if any(kind & _MISSING_TYPE == _MISSING_ZERO for kind in kinds):
         raise ValueError("treelite does not know zero_as_missing: train without it for an export")
     return treelite.frontend.from_lightgbm(plain)
@@ -181,19 +207,25 @@ def _with_plain_sums(booster: Any, converter: str, purpose: str) -> Any:
     """A copy whose objective converters know; ValueError for linear trees, which they do not."""
     text = with_named_objective(booster.model_to_string())
     if "\nis_linear=1\n" in text:
-        raise ValueError(f"{converter} ignores linear models in leaves: train without linear_tree for {purpose}")
+        raise ValueError(
+            f"{converter} ignores linear models in leaves: train without linear_tree for {purpose}"
+        )
     return import_backend("lightgbm").Booster(model_str=text)
 
 
 def average(boosters: Sequence[Any]) -> Any:
-    """Return one booster whose raw score of every row is the mean of the raw scores of the boosters.
+    """Return one booster whose raw score of every row is the mean of the raw scores of the
+    boosters.
 
-    It has the trees of the first booster, then those of the second, ..., with outputs divided by the number of
-    boosters. Of a booster with a best iteration, it has the trees up to this one. The parameters and the ranges of
-    features that it records are those of the first booster. The average of random forests is no random forest, because
-    LightGBM divides the scores of a forest by the number of its trees, unless it is asked for raw scores.
+    It has the trees of the first booster, then those of the second, ..., with outputs divided by
+    the number of boosters. Of a booster with a best iteration, it has the trees up to this one. The
+    parameters and the ranges of features that it records are those of the first booster. The
+    average of random forests is no random forest, because LightGBM divides the scores of a forest
+    by the number of its trees, unless it is asked for raw scores.
     """
-    heads, forests, tails = zip(*(_parse(booster.model_to_string()) for booster in boosters), strict=True)
+    heads, forests, tails = zip(
+        *(_parse(booster.model_to_string()) for booster in boosters), strict=True
+    )
     trees = [_scale(tree, len(boosters)) for forest in forests for tree in forest]
     blocks = [f"Tree={i}\n{tree}" for i, tree in enumerate(trees)]
     # Sizes count bytes.
@@ -205,7 +237,8 @@ def average(boosters: Sequence[Any]) -> Any:
 
 
 def _parse(text: str) -> tuple[dict[str, str], list[str], str]:
-    """The text of a model in three parts: the fields before the trees, the text of each tree, and what follows them.
+    """The text of a model in three parts: the fields before the trees, the text of each tree, and
+    what follows them.
 
     A line without a value is a field with the value "". Trees are without their titles.
     """
@@ -219,10 +252,14 @@ def _parse(text: str) -> tuple[dict[str, str], list[str], str]:
 
 
 def _scale(tree: str, n_boosters: int) -> str:
-    """The text of a tree with its outputs divided by the number of boosters; white space is kept."""
+    """The text of a tree with its outputs divided by the number of boosters; white space is
+    kept.
+    """
 
     def divide(field: re.Match[str]) -> str:
-        values = re.sub(r"\S+", lambda number: repr(float(number.group()) / n_boosters), field.group(2))
+        values = re.sub(
+            r"\S+", lambda number: repr(float(number.group()) / n_boosters), field.group(2)
+        )
         return f"{field.group(1)}={values}"
 
     return _OUTPUTS.sub(divide, tree)

@@ -38,8 +38,8 @@ PARAMETERS: Mapping[str, str] = {
     "reg_lambda": "lambda_l2",
     "n_jobs": "num_threads",
 }
-#: A number of documents, and the shape of random trees. They were chosen by NDCG on held-out training queries
-#: (benchmarks/defaults.py).
+#: A number of documents, and the shape of random trees. They were chosen by NDCG on held-out
+#: training queries (benchmarks/defaults.py).
 LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 20.0}
 NATIVE_LOSS_DEFAULTS: Mapping[str, Any] = {}
 TREE_SHAPE: Mapping[str, Any] = {"num_leaves": 20}
@@ -54,7 +54,8 @@ EXPLICIT: Mapping[str, str] = {
     "label_gain": "gain",
     "callbacks": "callbacks",
 }
-#: Largest label for native objectives, and so the largest index of the table of gains that lambdarank gets.
+#: Largest label for native objectives, and so the largest index of the table of gains that
+#: lambdarank gets.
 MAX_NATIVE_LABEL = 10_000
 #: Largest label in LightGBM's default table of gains, 2^y - 1.
 MAX_DEFAULT_LABEL = 30
@@ -85,11 +86,14 @@ FEATURE_NAMES = features.NameCode(r"\s\x00-\x1f\",:\[\]{}=")
 _BUFFER_BYTES = 2**20
 
 _METRIC = "give the metric as eval_metric to fit"
-_FILES = "it is for data and models that LightGBM's command line reads from files and writes to files"
+_FILES = (
+    "it is for data and models that LightGBM's command line reads from files and writes to files"
+)
 _PREDICTION = "it is for prediction, and LightGBM ignores it in training"
 _OTHER_OBJECTIVES = "it belongs to objectives that do not rank"
 _TWO_CLASSES = "it needs labels of two classes; give sample_weight to fit"
-#: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
+#: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use
+#: instead.
 _REFUSED: Mapping[str, str] = {
     "objective": "set objective instead",
     "first_metric_only": "one metric decides on early stopping; give its name as early_stopping_metric to fit",
@@ -108,23 +112,47 @@ _REFUSED: Mapping[str, str] = {
     "refit_decay_rate": "it is for LightGBM's Booster.refit",
     "auc_mu_weights": _METRIC,
     "multi_error_top_k": _METRIC,
-    **dict.fromkeys(["alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power"], _OTHER_OBJECTIVES),
+    **dict.fromkeys(
+        ["alpha", "fair_c", "poisson_max_delta_step", "tweedie_variance_power"], _OTHER_OBJECTIVES
+    ),
     "reg_sqrt": _OTHER_OBJECTIVES,
-    **dict.fromkeys(["scale_pos_weight", "is_unbalance", "pos_bagging_fraction", "neg_bagging_fraction"], _TWO_CLASSES),
-    **dict.fromkeys(["data", "valid", "config", "snapshot_freq", "saved_feature_importance_type", "header"], _FILES),
-    **dict.fromkeys(["two_round", "pre_partition", "precise_float_parser", "parser_config_file"], _FILES),
-    **dict.fromkeys(["save_binary", "convert_model", "convert_model_language", "output_result"], _FILES),
-    **dict.fromkeys(["start_iteration_predict", "num_iteration_predict", "predict_raw_score"], _PREDICTION),
-    **dict.fromkeys(["predict_leaf_index", "predict_contrib", "predict_disable_shape_check"], _PREDICTION),
-    **dict.fromkeys(["pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"], _PREDICTION),
+    **dict.fromkeys(
+        ["scale_pos_weight", "is_unbalance", "pos_bagging_fraction", "neg_bagging_fraction"],
+        _TWO_CLASSES,
+    ),
+    **dict.fromkeys(
+        ["data", "valid", "config", "snapshot_freq", "saved_feature_importance_type", "header"],
+        _FILES,
+    ),
+    **dict.fromkeys(
+        ["two_round", "pre_partition", "precise_float_parser", "parser_config_file"], _FILES
+    ),
+    **dict.fromkeys(
+        ["save_binary", "convert_model", "convert_model_language", "output_result"], _FILES
+    ),
+    **dict.fromkeys(
+        ["start_iteration_predict", "num_iteration_predict", "predict_raw_score"], _PREDICTION
+    ),
+    **dict.fromkeys(
+        ["predict_leaf_index", "predict_contrib", "predict_disable_shape_check"], _PREDICTION
+    ),
+    **dict.fromkeys(
+        ["pred_early_stop", "pred_early_stop_freq", "pred_early_stop_margin"], _PREDICTION
+    ),
     # This is a parameter of LightGBM's estimators.
     "class_weight": "it is for classifiers; give sample_weight to fit",
 }
 #: LightGBM takes a table of gains as text too.
 CONVERT: Mapping[str, Callable[[Any], Any]] = {
-    "label_gain": lambda table: [float(gain) for gain in table.split(",")] if isinstance(table, str) else table
+    "label_gain": lambda table: (
+        [float(gain) for gain in table.split(",")] if isinstance(table, str) else table
+    )
 }
-NEUTRAL: Mapping[str, tuple[Any, ...]] = {"task": ("train",), "first_metric_only": (True,), "num_class": (1,)}
+NEUTRAL: Mapping[str, tuple[Any, ...]] = {
+    "task": ("train",),
+    "first_metric_only": (True,),
+    "num_class": (1,),
+}
 #: The objective that uses a parameter, for parameters of one objective.
 _OBJECTIVES: Mapping[str, str] = {
     "sigmoid": "lambdarank",
@@ -139,12 +167,15 @@ _INSTEAD: Mapping[str, str] = {"lambdarank_truncation_level": "; for other objec
 
 @cache
 def canonical_names() -> Mapping[str, str]:
-    """Canonical names of the parameters by name and alias, from the C function ``LGBM_DumpParamAliases`` of LightGBM.
+    """Canonical names of the parameters by name and alias, from the C function
+    ``LGBM_DumpParamAliases`` of LightGBM.
 
     Its Python package has this table only under a private name.
     """
     folder = Path(str(import_backend("lightgbm").__file__)).parent
-    library = ctypes.CDLL(str(next(path for path in folder.rglob("*lib_lightgbm*") if path.is_file())))
+    library = ctypes.CDLL(
+        str(next(path for path in folder.rglob("*lib_lightgbm*") if path.is_file()))
+    )
     buffer, n_bytes = ctypes.create_string_buffer(_BUFFER_BYTES), ctypes.c_int64()
     library.LGBM_DumpParamAliases(ctypes.c_int64(len(buffer)), ctypes.byref(n_bytes), buffer)
     table = json.loads(buffer.value.decode())
@@ -159,7 +190,8 @@ def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]
 
 
 def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> Mapping[str, str]:
-    """Parameters that would have no effect or a wrong one, by canonical name: the reason, and what to use instead.
+    """Parameters that would have no effect or a wrong one, by canonical name: the reason, and what
+    to use instead.
 
     Parameters
     ----------
@@ -173,20 +205,25 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
         if owner != objective:
             refused[name] = f"only objective={owner!r} uses it{_INSTEAD.get(name, '')}"
     if objective is None:
-        refused["bagging_by_query"] = "LightGBM trains a constant model with it; set subsample_queries"
+        refused["bagging_by_query"] = (
+            "LightGBM trains a constant model with it; set subsample_queries"
+        )
     return refused
 
 
-def native_metric(objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:
+def native_metric(
+    objective: str, parameters: Mapping[str, Any]
+) -> tuple[str, tuple[int | None, ...]]:
     """NDCG, at the cutoffs that LGBMRanker has by default."""
     return "lightgbm:ndcg", (1, 2, 3, 4, 5)
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
-    """Table of gains for lambdarank, where it differs from LightGBM's default; no parameter otherwise.
+    """Table of gains for lambdarank, where it differs from LightGBM's default; no parameter
+    otherwise.
 
-    Raises ValueError for labels that are not integers up to :data:`MAX_NATIVE_LABEL`, or, for rank_xendcg, up to
-    :data:`MAX_XENDCG_LABEL`.
+    Raises ValueError for labels that are not integers up to :data:`MAX_NATIVE_LABEL`, or, for
+    rank_xendcg, up to :data:`MAX_XENDCG_LABEL`.
     """
     highest = int(relevance.max())
     limit = MAX_XENDCG_LABEL if objective == "rank_xendcg" else MAX_NATIVE_LABEL
@@ -199,7 +236,9 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
 
 
 def takes_infinity(model: Any) -> bool:
-    """Whether features may be infinite, as always in LightGBM: infinity is larger than all numbers."""
+    """Whether features may be infinite, as always in LightGBM: infinity is larger than all
+    numbers.
+    """
     return True
 
 
@@ -219,6 +258,12 @@ def boosting_of(parameters: Mapping[str, Any]) -> str:
 
 
 def samples_queries(parameters: Mapping[str, Any]) -> bool:
-    """Whether LightGBM's parameters, by canonical name, say that each tree is trained on a sample of the queries."""
+    """Whether LightGBM's parameters, by canonical name, say that each tree is trained on a sample
+    of the queries.
+    """
     asked = str(parameters.get("bagging_by_query", False)).lower() in ("true", "1", "+")
-    return asked and parameters.get("bagging_fraction", 1.0) < 1 and parameters.get("bagging_freq", 0) > 0
+    return (
+        asked
+        and parameters.get("bagging_fraction", 1.0) < 1
+        and parameters.get("bagging_freq", 0) > 0
+    )

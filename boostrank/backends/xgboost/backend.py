@@ -1,4 +1,6 @@
-"""XGBoost as a :class:`~boostrank.backends.base.Backend`: its models, and the names of the other parts."""
+"""XGBoost as a :class:`~boostrank.backends.base.Backend`: its models, and the names of the other
+parts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ from numpy.typing import NDArray
 from boostrank.backends import models
 from boostrank.backends.base import import_backend, onnx_inputs
 from boostrank.backends.xgboost import parameters as parameters
-from boostrank.backends.xgboost.features import HAD_MISSING_ATTRIBUTE, MISSING_ATTRIBUTE, NAMES, missing_number_of
+from boostrank.backends.xgboost.features import (
+    HAD_MISSING_ATTRIBUTE,
+    MISSING_ATTRIBUTE,
+    NAMES,
+    missing_number_of,
+)
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.features import had_missing_values as had_missing_values
 from boostrank.backends.xgboost.prediction import base_score as base_score
@@ -38,7 +45,9 @@ Object = dict[str, Any]
 
 
 def as_booster(model: Any) -> Any:
-    """The booster of a model: itself, or that of an estimator of XGBoost; TypeError for anything else."""
+    """The booster of a model: itself, or that of an estimator of XGBoost; TypeError for anything
+    else.
+    """
     xgb = import_backend("xgboost")
     booster = model.get_booster() if isinstance(model, xgb.XGBModel) else model
     if not isinstance(booster, xgb.Booster):
@@ -48,7 +57,10 @@ def as_booster(model: Any) -> Any:
 
 def prediction_threads(number: int) -> dict[str, int]:
     """Raise ValueError: XGBoost's predictions have no number of threads of their own."""
-    raise ValueError(f"XGBoost takes no num_threads={number!r}: set n_jobs, the threads of fit and predict, before fit")
+    raise ValueError(
+        f"XGBoost takes no num_threads={number!r}: set n_jobs, the threads of fit and predict, "
+        f"before fit"
+    )
 
 
 def check_n_rows(n_rows: int, where: str) -> None:
@@ -62,9 +74,13 @@ def takes_infinity(model: Any) -> bool:
 
 
 def importances(booster: Any, kind: str) -> NDArray[np.float64]:
-    """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover"; their sum is 1."""
+    """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover";
+    their sum is 1.
+    """
     scores = booster.get_score(importance_type=kind)
-    names = booster.feature_names or [UNNAMED_FEATURE.format(i) for i in range(booster.num_features())]
+    names = booster.feature_names or [
+        UNNAMED_FEATURE.format(i) for i in range(booster.num_features())
+    ]
     values = np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
     return values / (values.sum() or 1.0)
 
@@ -86,10 +102,14 @@ def n_rounds(booster: Any) -> int:
 
 
 def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
-    """Write a model file in XGBoost's JSON format if the path ends with ``.json``, otherwise in its UBJSON format."""
+    """Write a model file in XGBoost's JSON format if the path ends with ``.json``, otherwise in its
+    UBJSON format.
+    """
     copy = booster.copy()
     copy.set_attr(**{models.CHECKSUM_FIELD: models.BLANK_CHECKSUM, models.NOTE_FIELD: note or None})
-    models.write_with_checksum(path, bytes(copy.save_raw("json" if str(path).endswith(".json") else "ubj")))
+    models.write_with_checksum(
+        path, bytes(copy.save_raw("json" if str(path).endswith(".json") else "ubj"))
+    )
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
@@ -98,10 +118,13 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
     (content, has_checksum), name = models.read_with_checksum(path), os.fspath(path)
     try:
         content = content if has_checksum else _checked(content)
-        # The booster is made from the content that was checked: the file may have changed since then.
+        # The booster is made from the content that was checked: the file may have changed since
+        # then.
         booster = xgb.Booster(model_file=bytearray(content))
         # Only rankers write a checksum.
-        fault = "" if has_checksum else _fault_of_ranker(json.loads(booster.save_config())["learner"])
+        fault = (
+            "" if has_checksum else _fault_of_ranker(json.loads(booster.save_config())["learner"])
+        )
     except (xgb.core.XGBoostError, ValueError, RecursionError) as error:
         # XGBoost's own messages begin with lines of its source code.
         fault = "it is not a complete XGBoost model file"
@@ -114,7 +137,9 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
 
 
 def _checked(content: bytes) -> bytes:
-    """The content of a file as XGBoost recognizes it; ValueError or RecursionError for what could end the process."""
+    """The content of a file as XGBoost recognizes it; ValueError or RecursionError for what could
+    end the process.
+    """
     if re.match(rb'\{\s*"', content):
         json.loads(content)
         # XGBoost recognizes JSON by the first two bytes.
@@ -127,8 +152,14 @@ def _checked(content: bytes) -> bytes:
 
 def _fault_of_ranker(learner: Object) -> str:
     """The reason why a model is no ranker; empty if it is one."""
-    n_scores = max(int(learner["learner_model_param"][name]) for name in ("num_class", "num_target"))
-    linear = "booster='gblinear' is a linear model" if learner["gradient_booster"]["name"] == "gblinear" else ""
+    n_scores = max(
+        int(learner["learner_model_param"][name]) for name in ("num_class", "num_target")
+    )
+    linear = (
+        "booster='gblinear' is a linear model"
+        if learner["gradient_booster"]["name"] == "gblinear"
+        else ""
+    )
     return f"it gives {n_scores} scores a row" if n_scores > 1 else linear
 
 
@@ -137,7 +168,10 @@ def to_onnx(booster: Any) -> Any:
     onnxmltools = import_backend("onnxmltools")
     kind = booster_name(booster)
     if kind != "gbtree":
-        raise ValueError(f"onnxmltools converts only models of booster='gbtree'; this is a model of booster={kind!r}")
+        raise ValueError(
+            f"onnxmltools converts only models of booster='gbtree'; this is a model of "
+            f"booster={kind!r}"
+        )
     plain = _with_plain_sums(booster, "a model of ONNX")
     return onnxmltools.convert_xgboost(plain, initial_types=onnx_inputs(booster.num_features()))
 
@@ -146,40 +180,59 @@ def to_treelite(booster: Any) -> Any:
     """Convert the booster to a ``treelite.Model``."""
     treelite = import_backend("treelite")
     if categories(booster):
-        raise ValueError("treelite takes no categories: train on a column of 0 and 1 for each (pandas.get_dummies)")
+        raise ValueError(
+            "treelite takes no categories: train on a column of 0 and 1 for each "
+            "(pandas.get_dummies)"
+        )
     return treelite.frontend.from_xgboost(_with_plain_sums(booster, "an exported model"))
 
 
 def _with_plain_sums(booster: Any, converted: str) -> Any:
-    """A copy that converters take; ValueError for a model with a number that means a missing value."""
+    """A copy that converters take; ValueError for a model with a number that means a missing
+    value.
+    """
     missing = missing_number_of(booster)
     if not np.isnan(missing):
         advice = f"replace {missing:g} by NaN in X, and train without missing"
-        raise ValueError(f"this model takes {missing:g} as a missing value, and {converted} takes only NaN: {advice}")
+        raise ValueError(
+            f"this model takes {missing:g} as a missing value, and {converted} takes only NaN: "
+            f"{advice}"
+        )
     plain = booster.copy()
-    # Converters mistake rankers for classifiers because of their objective, and identify features by number only.
+    # Converters mistake rankers for classifiers because of their objective, and identify features
+    # by number only.
     plain.set_param({"objective": "reg:squarederror"})
     plain.feature_names = None
     return plain
 
 
 def average(boosters: Sequence[Any]) -> Any:
-    """Return one booster whose raw score of every row is the mean of the raw scores of the boosters.
+    """Return one booster whose raw score of every row is the mean of the raw scores of the
+    boosters.
 
-    It has the rounds of the first booster, then those of the second, ..., with outputs of leaves divided by the number
-    of boosters. It is of the kind "gbtree": the weights by which DART rescales trees are part of its leaves.
+    It has the rounds of the first booster, then those of the second, ..., with outputs of leaves
+    divided by the number of boosters. It is of the kind "gbtree": the weights by which DART
+    rescales trees are part of its leaves.
     """
     documents = [to_document(booster) for booster in boosters]
     learners = [document["learner"] for document in documents]
     learner = learners[0]
     learner["gradient_booster"] = _average_trees(learners)
     learner["objective"] = _OBJECTIVE
-    learner["learner_model_param"]["base_score"] = repr(float(np.mean([base_score(booster) for booster in boosters])))
-    # Other attributes, such as the best iteration that early stopping found, are true of one model only.
-    # In alphabetical order, the last of False, None where it is unknown, and True is true of all together.
+    learner["learner_model_param"]["base_score"] = repr(
+        float(np.mean([base_score(booster) for booster in boosters]))
+    )
+    # Other attributes, such as the best iteration that early stopping found, are true of one model
+    # only. In alphabetical order, the last of False, None where it is unknown, and True is true of
+    # all together.
     had_missing = max(str(learner["attributes"].get(HAD_MISSING_ATTRIBUTE)) for learner in learners)
-    kept = {MISSING_ATTRIBUTE: learner["attributes"].get(MISSING_ATTRIBUTE), HAD_MISSING_ATTRIBUTE: had_missing}
-    learner["attributes"] = {name: value for name, value in kept.items() if value not in (None, "None")}
+    kept = {
+        MISSING_ATTRIBUTE: learner["attributes"].get(MISSING_ATTRIBUTE),
+        HAD_MISSING_ATTRIBUTE: had_missing,
+    }
+    learner["attributes"] = {
+        name: value for name, value in kept.items() if value not in (None, "None")
+    }
     return from_document(documents[0])
 
 
@@ -187,10 +240,16 @@ def _average_trees(learners: list[Object]) -> Object:
     forests = [_forest(learner) for learner in learners]
     trees = []
     for learner, forest in zip(learners, forests, strict=True):
-        # The weights of the trees in the sum differ from 1 with DART only; from XGBoost 3.4 on, the forest has them.
+        # The weights of the trees in the sum differ from 1 with DART only; from XGBoost 3.4 on, the
+        # forest has them.
         unweighted = [1.0] * len(forest["trees"])
-        weights = learner["gradient_booster"].get("weight_drop") or forest.pop("weight_drop", unweighted)
-        trees += [_scale(tree, weight / len(learners)) for tree, weight in zip(forest["trees"], weights, strict=True)]
+        weights = learner["gradient_booster"].get("weight_drop") or forest.pop(
+            "weight_drop", unweighted
+        )
+        trees += [
+            _scale(tree, weight / len(learners))
+            for tree, weight in zip(forest["trees"], weights, strict=True)
+        ]
     for i, tree in enumerate(trees):
         tree["id"] = i
     n_trees_by_round = np.concatenate([np.diff(forest["iteration_indptr"]) for forest in forests])
@@ -209,7 +268,8 @@ def _forest(learner: Object) -> Object:
 
 def _scale(tree: Object, factor: float) -> Object:
     """The tree with the outputs of its nodes multiplied by a factor."""
-    # The split condition of a leaf is its output, which some programs read from the weights of nodes instead.
+    # The split condition of a leaf is its output, which some programs read from the weights of
+    # nodes instead.
     tree["base_weights"] = np.multiply(tree["base_weights"], factor).tolist()
     factors = np.where(np.equal(tree["left_children"], _NO_CHILD), factor, 1.0)
     tree["split_conditions"] = np.multiply(tree["split_conditions"], factors).tolist()

@@ -1,14 +1,17 @@
-"""Features as XGBoost takes them: matrices to train on, dense blocks to predict from, categories, missing values.
+"""Features as XGBoost takes them: matrices to train on, dense blocks to predict from, categories,
+missing values.
 
-XGBoost takes an element that a sparse matrix does not store as missing, not as 0. So sparse features are given to it as
-dense blocks of rows. Its QuantileDMatrix, which stores only the bins of the features, is the same as from one block.
+XGBoost takes an element that a sparse matrix does not store as missing, not as 0. So sparse
+features are given to it as dense blocks of rows. Its QuantileDMatrix, which stores only the bins of
+the features, is the same as from one block.
 
-XGBoost 3 counts the characters of the name of a category where it needs the number of its bytes, so that names with
-other characters than ASCII are cut at wrong places. Then several categories may have the same name, and one is scored
-as another; and a model that is read from a file does not know its categories. So names are encoded as ASCII.
+XGBoost 3 counts the characters of the name of a category where it needs the number of its bytes, so
+that names with other characters than ASCII are cut at wrong places. Then several categories may
+have the same name, and one is scored as another; and a model that is read from a file does not know
+its categories. So names are encoded as ASCII.
 
-XGBoost's models do not contain the number that means a missing value, and its predictions need it. So it is written to
-an attribute of the booster, which model files have too.
+XGBoost's models do not contain the number that means a missing value, and its predictions need it.
+So it is written to an attribute of the booster, which model files have too.
 """
 
 from __future__ import annotations
@@ -49,7 +52,8 @@ DEFAULT_MAX_BIN = 256
 NAMES = NameCode(r"\[\]<\x00")
 # XGBoost refuses zero bytes.
 _CATEGORIES = NameCode(r"\x00\x80-\U0010ffff")
-# Names in models that were trained without boostrank may contain "%C3%A9" themselves. This is the notation of RFC 5987.
+# Names in models that were trained without boostrank may contain "%C3%A9" themselves. This is the
+# notation of RFC 5987.
 _PREFIX = "utf-8''"
 
 
@@ -71,10 +75,11 @@ def make_matrix(
     weights : ndarray, shape (n_documents,), optional
         Equal within a query: XGBoost takes one weight per query.
     reference : xgboost.QuantileDMatrix or xgboost.DMatrix, optional
-        The matrix of the training data, for validation data: their bins and the names of their features are used.
+        The matrix of the training data, for validation data: their bins and the names of their
+        features are used.
     exact : bool, default False
-        Store the features themselves and not their bins, so that an earlier model, which may have other bins, has its
-        own scores.
+        Store the features themselves and not their bins, so that an earlier model, which may have
+        other bins, has its own scores.
     """
     fields = {
         "label": data.labels.per_document,
@@ -86,12 +91,22 @@ def make_matrix(
     if weights is not None:
         weights = weights[data.queries.starts]
     # These have one value per feature.
-    columns = {name: value for name, value in parameters.items() if name in ("feature_types", "feature_weights")}
+    columns = {
+        name: value
+        for name, value in parameters.items()
+        if name in ("feature_types", "feature_weights")
+    }
     X = with_ascii_categories(NAMES.encode_columns(data.X)) if is_pandas(data.X) else data.X
     is_stream, xgb = isinstance(X, FeatureStream), import_backend("xgboost")
     if is_stream:
-        columns["feature_names"] = None if X.names is None else [NAMES.encode(name) for name in X.names]
-    settings = {"nthread": parameters.get("nthread"), "enable_categorical": True, "missing": missing_number(parameters)}
+        columns["feature_names"] = (
+            None if X.names is None else [NAMES.encode(name) for name in X.names]
+        )
+    settings = {
+        "nthread": parameters.get("nthread"),
+        "enable_categorical": True,
+        "missing": missing_number(parameters),
+    }
     # A QuantileDMatrix stores only the bins of the features, and not a second copy of them.
     has_bins = parameters.get("tree_method", "auto") in ("auto", "hist") and not exact
     if has_bins:
@@ -106,9 +121,10 @@ def make_matrix(
             matrix = _matrix_of_blocks(xgb.QuantileDMatrix, make_iterator(), settings)
     elif is_stream and not X.in_memory:
         raise ValueError(
-            "with features in FeatureFiles, XGBoostRanker takes no init_model and only tree_method='hist', "
-            "because XGBoost would keep the features themselves in memory: leave these out; in "
-            "place of init_model, give init_score=init_model.predict(X), and the new model has only the new rounds"
+            "with features in FeatureFiles, XGBoostRanker takes no init_model and only "
+            "tree_method='hist', because XGBoost would keep the features themselves in memory: "
+            "leave these out; in place of init_model, give init_score=init_model.predict(X), and "
+            "the new model has only the new rounds"
         )
     else:
         if is_stream:
@@ -120,20 +136,27 @@ def make_matrix(
         kind = xgb.QuantileDMatrix if has_bins else xgb.DMatrix
         matrix = kind(X, weight=weights, **fields, **columns, **settings)
     if reference is not None:
-        # The names were checked before. XGBoost would refuse features without names if the reference has names.
+        # The names were checked before. XGBoost would refuse features without names if the
+        # reference has names.
         matrix.feature_names = reference.feature_names
     return matrix
 
 
 def dense_blocks(X: Any, ends: Ints | None = None) -> Iterator[Any]:
-    """Features as XGBoost takes them: an array, or dense blocks of the rows of a sparse matrix, of files or of a list.
+    """Features as XGBoost takes them: an array, or dense blocks of the rows of a sparse matrix, of
+    files or of a list.
 
-    Blocks of a sparse matrix and of files end at some of the rows `ends`; at any row, if these are None.
+    Blocks of a sparse matrix and of files end at some of the rows `ends`; at any row, if these are
+    None.
     """
     if isinstance(X, list):
         yield from X
     elif isinstance(X, FeatureStream):
-        blocks = X.blocks() if ends is None else (X.read(*rows) for rows in _rows_of_blocks(X.rows_per_block, ends))
+        blocks = (
+            X.blocks()
+            if ends is None
+            else (X.read(*rows) for rows in _rows_of_blocks(X.rows_per_block, ends))
+        )
         yield from blocks
     elif issparse(X):
         matrix: Any = X
@@ -146,12 +169,17 @@ def dense_blocks(X: Any, ends: Ints | None = None) -> Iterator[Any]:
 
 
 def _frame_as_array(X: Any) -> NDArray[np.float32]:
-    """The columns of a pandas DataFrame whose categories are those of the model, as float32; categories by their codes.
+    """The columns of a pandas DataFrame whose categories are those of the model, as float32;
+    categories by their codes.
 
-    XGBoost itself converts numbers and categories in the same way, but takes longer for the columns of a query than for
-    its prediction.
+    XGBoost itself converts numbers and categories in the same way, but takes longer for the columns
+    of a query than for its prediction.
     """
-    codes = {i: X.iloc[:, i].array.codes for i, dtype in enumerate(X.dtypes) if hasattr(dtype, "categories")}
+    codes = {
+        i: X.iloc[:, i].array.codes
+        for i, dtype in enumerate(X.dtypes)
+        if hasattr(dtype, "categories")
+    }
     columns = {i: np.where(column < 0, np.nan, column) for i, column in codes.items()}
     with np.errstate(over="ignore"):
         return replace_columns(X, columns).to_numpy(np.float32, na_value=np.nan)
@@ -163,7 +191,8 @@ def _dense(X: Any) -> NDArray[np.float32]:
 
 
 def _rows_of_blocks(n_rows: int, ends: Ints) -> list[tuple[int, int]]:
-    """First row and end of blocks of at most `n_rows` rows where `ends` allows it: a block ends at some of these.
+    """First row and end of blocks of at most `n_rows` rows where `ends` allows it: a block ends at
+    some of these.
 
     Examples
     --------
@@ -188,7 +217,8 @@ def _iterate(
     make_blocks : callable
         Returns an iterator over the features of the blocks, which are whole queries.
     fields : dict
-        ``"label"`` and ``"qid"`` of all rows, and ``"base_margin"`` if there is one; query ids are 0, 1, ...
+        ``"label"`` and ``"qid"`` of all rows, and ``"base_margin"`` if there is one; query ids are
+        0, 1, ...
     weights : ndarray, shape (n_queries,), optional
     columns : dict
         Fields that have one value per feature.
@@ -223,12 +253,15 @@ def _iterate(
 class _InterruptError(Exception):
     """Contains an exception that is no ``Exception``, such as KeyboardInterrupt.
 
-    XGBoost takes such an exception for the end of the data, goes on with the next pass over them, and crashes.
+    XGBoost takes such an exception for the end of the data, goes on with the next pass over them,
+    and crashes.
     """
 
 
 def _matrix_of_blocks(kind: Callable[..., Any], blocks: Any, settings: dict[str, Any]) -> Any:
-    """The matrix that XGBoost makes of an iterator; an interrupt in the iterator is raised after it."""
+    """The matrix that XGBoost makes of an iterator; an interrupt in the iterator is raised after
+    it.
+    """
     try:
         return kind(blocks, **settings)
     except _InterruptError as error:
@@ -236,11 +269,15 @@ def _matrix_of_blocks(kind: Callable[..., Any], blocks: Any, settings: dict[str,
 
 
 def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, Any]) -> Any:
-    """A matrix whose bins XGBoost keeps in files in a folder of its own in `cache`, as long as the matrix lives."""
+    """A matrix whose bins XGBoost keeps in files in a folder of its own in `cache`, as long as the
+    matrix lives.
+    """
     folder = tempfile.mkdtemp(prefix="boostrank-", dir=cache)
     try:
         blocks = make_blocks(os.path.join(folder, "bins"))
-        matrix = _matrix_of_blocks(import_backend("xgboost").ExtMemQuantileDMatrix, blocks, settings)
+        matrix = _matrix_of_blocks(
+            import_backend("xgboost").ExtMemQuantileDMatrix, blocks, settings
+        )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -250,7 +287,8 @@ def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, A
 
 
 def encode_category(name: str) -> str:
-    """Return a name in ASCII; ASCII names are unchanged, unless they begin as a name that was encoded.
+    """Return a name in ASCII; ASCII names are unchanged, unless they begin as a name that was
+    encoded.
 
     Examples
     --------
@@ -262,7 +300,8 @@ def encode_category(name: str) -> str:
 
 
 def decode_category(name: str) -> str:
-    """Return the name that was encoded. A name that :func:`encode_category` does not return is unchanged.
+    """Return the name that was encoded. A name that :func:`encode_category` does not return is
+    unchanged.
 
     Examples
     --------
@@ -285,34 +324,47 @@ def with_ascii_categories(X: Any) -> Any:
 
 
 def decode_categories(column: dict[str, Any]) -> list[Any]:
-    """The categories of a feature in XGBoost's document of a model: integers, or strings as one array of bytes.
+    """The categories of a feature in XGBoost's document of a model: integers, or strings as one
+    array of bytes.
 
     Raises
     ------
     ValueError
-        For names with other characters than ASCII, which a training without boostrank stored incompletely.
+        For names with other characters than ASCII, which a training without boostrank stored
+        incompletely.
     """
     if "offsets" not in column:
         return list(column["values"])
     content, ends = np.asarray(column["values"], dtype=np.int8).tobytes(), column["offsets"]
     if not content.isascii():
         raise ValueError(
-            "the model has names of categories with other characters than ASCII, which XGBoost stores incompletely: "
-            "train it by XGBoostRanker, which encodes them, or give the categories ASCII names"
+            "the model has names of categories with other characters than ASCII, which XGBoost "
+            "stores incompletely: train it by XGBoostRanker, which encodes them, or give the "
+            "categories ASCII names"
         )
     return [decode_category(content[start:end].decode()) for start, end in pairwise(ends)]
 
 
 def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError for features of the type "c" that are not integers of at least 0, and categories of other types.
+    """Raise ValueError for features of the type "c" that are not integers of at least 0, and
+    categories of other types.
 
     XGBoost takes columns of a DataFrame whose categories are integers or strings.
     """
     for name, dtype in X.dtypes.items() if is_pandas(X) else ():
         categories = dtype.categories if isinstance(dtype, pd.CategoricalDtype) else None
-        if categories is not None and not (len(categories) and categories.inferred_type in ("integer", "string")):
-            kind = f"categories of the kind {categories.inferred_type!r}" if len(categories) else "only missing values"
-            raise ValueError(f"the column {name!r} of X has {kind}: XGBoost takes integers or strings as categories")
+        if categories is not None and not (
+            len(categories) and categories.inferred_type in ("integer", "string")
+        ):
+            kind = (
+                f"categories of the kind {categories.inferred_type!r}"
+                if len(categories)
+                else "only missing values"
+            )
+            raise ValueError(
+                f"the column {name!r} of X has {kind}: XGBoost takes integers or strings as "
+                f"categories"
+            )
     categorical = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
     check_codes("feature_types", X, categorical, smallest=0, missing=missing_number(parameters))
 
@@ -322,8 +374,11 @@ def missing_number(parameters: Mapping[str, Any]) -> float:
     return float(parameters.get("missing", math.nan))
 
 
-def remember_missing(booster: Any, parameters: Mapping[str, Any], data: Any = None, earlier: Any = None) -> Any:
-    """Write the number that means a missing value to the booster, and whether its data have some, and return it.
+def remember_missing(
+    booster: Any, parameters: Mapping[str, Any], data: Any = None, earlier: Any = None
+) -> Any:
+    """Write the number that means a missing value to the booster, and whether its data have some,
+    and return it.
 
     `earlier` is the model that the training on the DMatrix `data` continued.
     """
@@ -337,14 +392,20 @@ def remember_missing(booster: Any, parameters: Mapping[str, Any], data: Any = No
 
 
 def adopt_missing(booster: Any, parameters: Mapping[str, Any]) -> None:
-    """Write `missing` of the parameters that a user gave, checked, to a booster, unless it has such a number."""
-    checked = resolve_features({"missing": parameters.get("missing")}, MATRIX_PARAMETERS, Features(0))
+    """Write `missing` of the parameters that a user gave, checked, to a booster, unless it has such
+    a number.
+    """
+    checked = resolve_features(
+        {"missing": parameters.get("missing")}, MATRIX_PARAMETERS, Features(0)
+    )
     if booster.attr(MISSING_ATTRIBUTE) is None:
         remember_missing(booster, checked)
 
 
 def had_missing_values(booster: Any) -> bool | None:
-    """Whether the training data had missing values; None for models that this package did not train."""
+    """Whether the training data had missing values; None for models that this package did not
+    train.
+    """
     return {"True": True, "False": False}.get(booster.attr(HAD_MISSING_ATTRIBUTE))
 
 

@@ -42,13 +42,14 @@ PARAMETERS: Mapping[str, str] = {
     "max_bin": "max_bin",
     "n_jobs": "nthread",
 }
-#: Two numbers of documents. They were chosen by NDCG on held-out training queries (benchmarks/defaults.py), as was the
-#: shape of random trees.
+#: Two numbers of documents. They were chosen by NDCG on held-out training queries
+#: (benchmarks/defaults.py), as was the shape of random trees.
 LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 20.0, "min_child_weight": 10.0}
-#: The features of each node are drawn by default. Where every round has its own seed, the rounds that are added to a
-#: model are those of one training.
+#: The features of each node are drawn by default. Where every round has its own seed, the rounds
+#: that are added to a model are those of one training.
 NATIVE_LOSS_DEFAULTS: Mapping[str, Any] = {"seed_per_iteration": True}
-#: Trees that grow as LightGBM's do: the leaf with the largest gain is split, until there are 20 leaves.
+#: Trees that grow as LightGBM's do: the leaf with the largest gain is split, until there are 20
+#: leaves.
 TREE_SHAPE: Mapping[str, Any] = {"grow_policy": "lossguide", "max_leaves": 20, "max_depth": 0}
 #: Names of all parameters of the ranker that XGBoost has too, by their canonical names there.
 EXPLICIT: Mapping[str, str] = {
@@ -89,7 +90,14 @@ FEATURE_PARAMETERS: Mapping[str, features.FeatureParameter] = {
     **MATRIX_PARAMETERS,
 }
 #: Parameters of the training function, which are not in the configuration either.
-_OF_TRAINING = ("num_boost_round", "early_stopping_rounds", "verbosity", "eval_metric", "eval_at", "callbacks")
+_OF_TRAINING = (
+    "num_boost_round",
+    "early_stopping_rounds",
+    "verbosity",
+    "eval_metric",
+    "eval_at",
+    "callbacks",
+)
 #: Parameters that only some of XGBoost's trainings use.
 _OF_DART: tuple[str, ...] = ("normalize_type", "one_drop", "rate_drop", "sample_type", "skip_drop")
 _OF_OBJECTIVES: tuple[str, ...] = (
@@ -100,11 +108,18 @@ _OF_OBJECTIVES: tuple[str, ...] = (
     "lambdarank_score_normalization",
     "lambdarank_unbiased",
 )
-_NOT_OF_EXACT: tuple[str, ...] = ("colsample_bynode", "grow_policy", "max_bin", "max_cached_hist_node", "max_leaves")
+_NOT_OF_EXACT: tuple[str, ...] = (
+    "colsample_bynode",
+    "grow_policy",
+    "max_bin",
+    "max_cached_hist_node",
+    "max_leaves",
+)
 
 _METRIC = "give the metric as eval_metric to fit"
 _ONE_SCORE = "a ranker gives one score per row"
-#: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use instead.
+#: Parameters that have no effect or a wrong one in a ranker, by canonical name, and what to use
+#: instead.
 _REFUSED: Mapping[str, str] = {
     "objective": "set objective instead",
     "categorical_feature": "set feature_types, or give X columns of a categorical type",
@@ -133,11 +148,17 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "validate_parameters": (True,),
     "scale_pos_weight": (1,),
 }
-CONVERT: Mapping[str, Callable[[Any], Any]] = {"ndcg_exp_gain": lambda is_exp2: "exp2" if is_exp2 else "linear"}
+CONVERT: Mapping[str, Callable[[Any], Any]] = {
+    "ndcg_exp_gain": lambda is_exp2: "exp2" if is_exp2 else "linear"
+}
 
 
-def native_metric(objective: str, parameters: Mapping[str, Any]) -> tuple[str, tuple[int | None, ...]]:
-    """NDCG or average precision at the cutoff of the pairs; at all ranks if pairs are drawn from the whole list."""
+def native_metric(
+    objective: str, parameters: Mapping[str, Any]
+) -> tuple[str, tuple[int | None, ...]]:
+    """NDCG or average precision at the cutoff of the pairs; at all ranks if pairs are drawn from
+    the whole list.
+    """
     has_cutoff = parameters.get("lambdarank_pair_method", "topk") == "topk"
     cutoff = parameters.get("lambdarank_num_pair_per_sample", PAIRS_CUTOFF) if has_cutoff else None
     return "xgboost:map" if objective == "rank:map" else "xgboost:ndcg", (cutoff,)
@@ -146,27 +167,36 @@ def native_metric(objective: str, parameters: Mapping[str, Any]) -> tuple[str, t
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
     """Gain for rank:ndcg; no parameter for other objectives.
 
-    Raises ValueError for labels that the objective does not take, and for gains that rank:ndcg does not know.
+    Raises ValueError for labels that the objective does not take, and for gains that rank:ndcg does
+    not know.
     """
     if objective == "rank:map":
         advice = "Use fit(X, y >= 1, ...)"
         bad = (relevance != 0) & (relevance != 1)
-        refuse_first(bad, lambda i: f"rank:map takes only labels 0 and 1; got {relevance[i]:g}. {advice}")
+        refuse_first(
+            bad, lambda i: f"rank:map takes only labels 0 and 1; got {relevance[i]:g}. {advice}"
+        )
     if objective != "rank:ndcg":
         return {}
     if not isinstance(dcg.gain, str):
-        raise ValueError("rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains")
+        raise ValueError(
+            "rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains"
+        )
     if dcg.gain == "exp2":
         taken = f"rank:ndcg with gain='exp2' takes integer labels up to {MAX_EXP2_LABEL}"
         bad = (relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)
-        refuse_first(bad, lambda i: f"{taken}; got the label {relevance[i]:g}. Use gain='linear', or a surrogate")
+        refuse_first(
+            bad,
+            lambda i: f"{taken}; got the label {relevance[i]:g}. Use gain='linear', or a surrogate",
+        )
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
 
 
 def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:
     """The shape of random trees, by the names of its parameters in the ranker.
 
-    A user who sets one of the parameters of the shape of the trees gets XGBoost's defaults of the others.
+    A user who sets one of the parameters of the shape of the trees gets XGBoost's defaults of the
+    others.
     """
     # Not all ways to build trees have all parameters of their shape.
     is_free = not unused & TREE_SHAPE.keys() and all(values[name] is None for name in TREE_SHAPE)
@@ -174,7 +204,8 @@ def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]
 
 
 def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> Mapping[str, str]:
-    """Parameters that would have no effect or a wrong one, by canonical name: the reason, and what to use instead.
+    """Parameters that would have no effect or a wrong one, by canonical name: the reason, and what
+    to use instead.
 
     Parameters
     ----------
@@ -193,18 +224,25 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
         refuse("booster", booster, "'gbtree' or 'dart'")
     refused = dict(_REFUSED)
     if booster != "dart":
-        refused.update(dict.fromkeys(_OF_DART, f"XGBoost has it only with booster='dart'; here booster={booster!r}"))
+        refused.update(
+            dict.fromkeys(
+                _OF_DART, f"XGBoost has it only with booster='dart'; here booster={booster!r}"
+            )
+        )
     if objective is None:
         reason = "XGBoost has it only with its own objectives, such as 'rank:ndcg'"
         refused.update(dict.fromkeys(_OF_OBJECTIVES, reason))
     if parameters.get("tree_method") == "exact":
-        refused.update(dict.fromkeys(_NOT_OF_EXACT, "XGBoost does not use it with tree_method='exact'"))
+        refused.update(
+            dict.fromkeys(_NOT_OF_EXACT, "XGBoost does not use it with tree_method='exact'")
+        )
     return refused
 
 
 @cache
 def canonical_names() -> Mapping[str, str]:
-    """Canonical names of the parameters by name and alias: those of trees and of ranking objectives, and others.
+    """Canonical names of the parameters by name and alias: those of trees and of ranking
+    objectives, and others.
 
     The former are in the configuration that XGBoost makes.
     """
@@ -212,7 +250,8 @@ def canonical_names() -> Mapping[str, str]:
     data = xgb.DMatrix(np.zeros((1, 1)), label=[0.0], group=[1], nthread=1)
     booster = xgb.Booster({"nthread": 1, "booster": "dart", "objective": "rank:ndcg"}, [data])
     with defer_interrupts(), xgb.config_context(verbosity=0):
-        # XGBoost may write to its log here, such as that DART is deprecated, and would drop an interrupt in it.
+        # XGBoost may write to its log here, such as that DART is deprecated, and would drop an
+        # interrupt in it.
         learner = json.loads(booster.save_config())["learner"]
     names = [*_names_within(learner), *_OF_TRAINING, *MATRIX_PARAMETERS, *ALIASES]
     return {name: ALIASES.get(name, name) for name in names}

@@ -1,10 +1,10 @@
 """Trainings with XGBoost, and the objective on the GPU that XGBoost trains on.
 
-XGBoost 3.2 passes the scores to a custom objective as an array of NumPy, whatever the device, and has no other public
-access to them than a new prediction. It takes gradients and Hessians as arrays of any library that has
-``__cuda_array_interface__``. So in each round the scores are copied from the GPU and back to it, 4 bytes a document
-each way. Gradients and Hessians stay on the GPU, and so does what left-out queries are measured with; another 4 bytes a
-document say which ones these are.
+XGBoost 3.2 passes the scores to a custom objective as an array of NumPy, whatever the device, and
+has no other public access to them than a new prediction. It takes gradients and Hessians as arrays
+of any library that has ``__cuda_array_interface__``. So in each round the scores are copied from
+the GPU and back to it, 4 bytes a document each way. Gradients and Hessians stay on the GPU, and so
+does what left-out queries are measured with; another 4 bytes a document say which ones these are.
 """
 
 from __future__ import annotations
@@ -31,9 +31,20 @@ from boostrank.backends.interrupts import interruptible
 from boostrank.backends.left_out_queries import QuerySample
 from boostrank.backends.models import require_same_categories
 from boostrank.backends.progress import BAR, History, ProgressBar
-from boostrank.backends.xgboost.features import make_matrix, missing_number, missing_number_of, remember_missing
+from boostrank.backends.xgboost.features import (
+    make_matrix,
+    missing_number,
+    missing_number_of,
+    remember_missing,
+)
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS, native_parameters
-from boostrank.backends.xgboost.prediction import booster_name, categories, device_of, from_document, to_document
+from boostrank.backends.xgboost.prediction import (
+    booster_name,
+    categories,
+    device_of,
+    from_document,
+    to_document,
+)
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import refuse
 from boostrank.inputs.streams import FeatureStream
@@ -50,7 +61,8 @@ def train(
     """Train a booster; see :meth:`boostrank.backends.base.Backend.train`."""
     xgb = import_backend("xgboost")
     parameters, model = _parameters(specification, data), specification.init_model
-    # The best model is not the first rounds of the last one with DART, which rescales earlier trees.
+    # The best model is not the first rounds of the last one with DART, which rescales earlier
+    # trees.
     is_dart = parameters.get("booster") == "dart"
     _check(specification, data, validation, parameters, is_dart)
     sample = None
@@ -61,18 +73,25 @@ def train(
     dtrain = make_matrix(data, parameters, weights, exact=model is not None)
     if model is not None and dtrain.feature_names is None:
         dtrain.feature_names = model.feature_names
-    # XGBoost's bins take a code that does not occur in the training data for another one, as predictions do not.
+    # XGBoost's bins take a code that does not occur in the training data for another one, as
+    # predictions do not.
     has_codes = "c" in parameters.get("feature_types", ())
     matrices = []
     for validation_set in validation:
         evaluated = validation_set.data
         exact = model is not None or (has_codes and not isinstance(evaluated.X, FeatureStream))
         is_same = evaluated is data
-        matrices.append(dtrain if is_same else make_matrix(evaluated, parameters, reference=dtrain, exact=exact))
+        matrices.append(
+            dtrain if is_same else make_matrix(evaluated, parameters, reference=dtrain, exact=exact)
+        )
     history = History(validation, specification)
     names = [one.name if one.is_named else f"validation_{i}" for i, one in enumerate(validation)]
     stops_early = bool(validation) and specification.early_stopping_rounds is not None
-    bar = ProgressBar(specification.n_rounds, True, history.last_value) if specification.verbose == BAR else None
+    bar = (
+        ProgressBar(specification.n_rounds, True, history.last_value)
+        if specification.verbose == BAR
+        else None
+    )
     stopping = stopping_callbacks(specification.callbacks)
     # XGBoost would compare with the results of an earlier training.
     fresh = {id(callback): copy(callback) for callback in stopping}
@@ -86,7 +105,8 @@ def train(
         for name, _, _ in results:
             _check_name("names of eval_metric", name, ":")
         for callback in undirected:
-            # XGBoost takes the last ones too, and would minimize each metric whose name it does not know.
+            # XGBoost takes the last ones too, and would minimize each metric whose name it does not
+            # know.
             if callback.data in (None, names[i]):
                 is_higher_better = {name: better for name, _, better in results}
                 callback.maximize = is_higher_better.get(callback.metric_name or results[-1][0])
@@ -110,14 +130,24 @@ def train(
             {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS},
             dtrain,
             num_boost_round=specification.n_rounds,
-            obj=None if sample is None else lambda scores, _: interruptible(sample.next_round, scores),
+            obj=None
+            if sample is None
+            else lambda scores, _: interruptible(sample.next_round, scores),
             evals=list(zip(matrices, names, strict=True)),
             custom_metric=evaluate if validation else None,
-            verbose_eval=False if specification.verbose == BAR else int(specification.verbose) or False,
+            verbose_eval=False
+            if specification.verbose == BAR
+            else int(specification.verbose) or False,
             xgb_model=model,
-            callbacks=[*(fresh.get(id(callback), callback) for callback in specification.callbacks), after_round],
+            callbacks=[
+                *(fresh.get(id(callback), callback) for callback in specification.callbacks),
+                after_round,
+            ],
         )
-    best, n_earlier = booster.num_boosted_rounds(), 0 if model is None else model.num_boosted_rounds()
+    best, n_earlier = (
+        booster.num_boosted_rounds(),
+        0 if model is None else model.num_boosted_rounds(),
+    )
     if stops_early:
         best = n_earlier + history.best_round() + 1
         # Without this, predictions would use all rounds.
@@ -154,7 +184,9 @@ def _parameters(specification: TrainingSpecification, data: GroupedData) -> dict
     native = specification.native_objective
     if native is not None:
         parameters["objective"] = native
-        parameters.update(native_parameters(native, specification.dcg, data.labels.require_relevance(native)))
+        parameters.update(
+            native_parameters(native, specification.dcg, data.labels.require_relevance(native))
+        )
     return parameters
 
 
@@ -165,18 +197,23 @@ def _check(
     parameters: Mapping[str, Any],
     is_dart: bool,
 ) -> None:
-    """Raise an error for data, names, callbacks or an earlier model that XGBoost does not take with the others."""
+    """Raise an error for data, names, callbacks or an earlier model that XGBoost does not take with
+    the others.
+    """
     if data.position is not None:
         raise ValueError(
-            "XGBoost takes no position: sort the rows of each query by position, and set lambdarank_unbiased=True with "
-            "objective='rank:ndcg' or 'rank:pairwise'"
+            "XGBoost takes no position: sort the rows of each query by position, and set "
+            "lambdarank_unbiased=True with objective='rank:ndcg' or 'rank:pairwise'"
         )
     for validation_set in validation:
         _check_name("eval_names and keys of eval_set", validation_set.name, ":-")
     model = specification.init_model
     if model is not None:
         before = {"booster": booster_name(model), "missing": missing_number_of(model)}
-        now = {"booster": parameters.get("booster", "gbtree"), "missing": missing_number(parameters)}
+        now = {
+            "booster": parameters.get("booster", "gbtree"),
+            "missing": missing_number(parameters),
+        }
         for name in before:
             # As texts, two NaN are equal.
             if str(before[name]) != str(now[name]):
@@ -184,10 +221,13 @@ def _check(
         # XGBoost gives an earlier model the numbers of the new categories.
         by_feature = categories(model)
         if None not in by_feature.values():
-            require_same_categories([values for values in by_feature.values() if values is not None], data.X)
+            require_same_categories(
+                [values for values in by_feature.values() if values is not None], data.X
+            )
     if is_dart and stopping_callbacks(specification.callbacks):
         raise ValueError(
-            f"with booster={parameters['booster']!r}, the best model is not the first rounds of the last one: set "
+            f"with booster={parameters['booster']!r}, the best model is not the first rounds of "
+            f"the last one: set "
             "early_stopping_rounds of the ranker instead of the callback EarlyStopping"
         )
 
@@ -196,7 +236,9 @@ def _check_name(argument: str, name: str, forbidden: str) -> None:
     """Raise ValueError for a name that XGBoost cannot read in its line of metrics."""
     if re.search(rf"[\s{forbidden}]", name):
         characters = ", ".join(repr(character) for character in forbidden)
-        raise ValueError(f"XGBoost takes no white space and no {characters} in {argument}; got {name!r}")
+        raise ValueError(
+            f"XGBoost takes no white space and no {characters} in {argument}; got {name!r}"
+        )
 
 
 def _first_rounds(booster: Any, n: int) -> Any:
@@ -253,8 +295,10 @@ class CudaObjective(BoostingObjective):
                 return self._objective.gradient_hessian(self._cupy.asarray(scores))
             except TypeError as error:
                 raise TypeError(
-                    f"{self._objective.surrogate!r} cannot compute with arrays of a GPU ({error}): set "
-                    "takes_device_arrays = False in its class, or make its arrays like its arguments"
+                    f"{self._objective.surrogate!r} cannot compute with arrays of a GPU ({error}): "
+                    f"set "
+                    "takes_device_arrays = False in its class, or make its arrays like its "
+                    "arguments"
                 ) from error
 
     def memory(self) -> AbstractContextManager[Any]:
@@ -270,9 +314,9 @@ class CudaObjective(BoostingObjective):
 def on_device(objective: BoostingObjective, parameters: Mapping[str, Any]) -> BoostingObjective:
     """Return the objective on the GPU on which XGBoost trains with these parameters.
 
-    It is returned unchanged, so that it is computed by the CPU, if XGBoost trains on the CPU, if CuPy is not installed
-    or finds no GPU, or if the loss does not take arrays of a GPU. XGBoost then copies gradients and Hessians to its
-    device.
+    It is returned unchanged, so that it is computed by the CPU, if XGBoost trains on the CPU, if
+    CuPy is not installed or finds no GPU, or if the loss does not take arrays of a GPU. XGBoost
+    then copies gradients and Hessians to its device.
     """
     if not objective.takes_device_arrays:
         return objective

@@ -21,7 +21,8 @@ from boostrank.queries.queries import require_qid
 from boostrank.training.data import as_sizes
 from boostrank.training.features import check_features
 
-#: How long to wait for Dask to compute a lost block again, before its workers are asked for it once more.
+#: How long to wait for Dask to compute a lost block again, before its workers are asked for it once
+#: more.
 SECONDS_TO_LOOK_AGAIN = 0.05
 
 
@@ -34,39 +35,51 @@ def require_collection(name: str, values: Any) -> None:
     """Raise TypeError for values of the argument `name` that Dask does not hold, such as clicks."""
     if not is_collection(values):
         raise TypeError(
-            f"{name} must be a dask Array, DataFrame or Series; got {type(values).__name__}. For data in this process "
-            "use the ranker of boostrank itself, or dask.array.from_array; for clicks see the notes of fit"
+            f"{name} must be a dask Array, DataFrame or Series; got {type(values).__name__}. For "
+            f"data in this process "
+            "use the ranker of boostrank itself, or dask.array.from_array; for clicks see the "
+            "notes of fit"
         )
 
 
 def find_lazy_qid(X: Any, qid: Any) -> tuple[Any, Any]:
-    """Features and query ids, as :func:`boostrank.queries.queries.find_qid` finds them, without computing anything.
+    """Features and query ids, as :func:`boostrank.queries.queries.find_qid` finds them, without
+    computing anything.
 
-    Raises ValueError for query ids beside those of `X`, because they cannot be compared without computing them.
+    Raises ValueError for query ids beside those of `X`, because they cannot be compared without
+    computing them.
     """
     if not isinstance(X, dd.DataFrame) or QID not in (*X.columns, X.index.name):
         return X, qid
     if qid is not None:
-        raise ValueError("X has query ids in its column or index 'qid': give no qid or group besides")
+        raise ValueError(
+            "X has query ids in its column or index 'qid': give no qid or group besides"
+        )
     return (X.drop(columns=QID), X[QID]) if QID in X.columns else (X, X.index.to_series())
 
 
 def require_whole_queries(qid: Any) -> None:
-    """Raise ValueError if there are no query ids, or if a query has rows in several partitions, which are computed."""
+    """Raise ValueError if there are no query ids, or if a query has rows in several partitions,
+    which are computed.
+    """
     advice = 'Its features are relative to whole lists: give a DataFrame with a column or an index "qid".'
     require_qid(qid, "predict on Dask", advice)
     ids = qid.map_partitions(lambda rows: pd.Series(rows.unique()), meta=qid._meta).compute()
     if ids.duplicated().any():
         example = str(ids[ids.duplicated()].iloc[0])
         raise ValueError(
-            f"the rows of the query {example!r} are in several partitions, and its features are relative to the whole "
+            f"the rows of the query {example!r} are in several partitions, and its features are "
+            f"relative to the whole "
             "list: sort X by query (set_index), or shuffle it by the column of query ids"
         )
 
 
 def ids_of_sizes(group: Any) -> Any:
     """Query ids of rows from the sizes of queries, whose partitions are those of the rows."""
-    blocks = [dask.delayed(_repeated_ids)(sizes, i) for i, sizes in enumerate(_blocks("group", group, group))]
+    blocks = [
+        dask.delayed(_repeated_ids)(sizes, i)
+        for i, sizes in enumerate(_blocks("group", group, group))
+    ]
     return da.concatenate([da.from_delayed(block, (np.nan,), np.int64) for block in blocks])
 
 
@@ -77,7 +90,9 @@ def _repeated_ids(group: Any, number: int) -> Ints:
 
 
 def columns_to_colocate(X: Any, y: Any, qid: Any, group: Any, receiver: str) -> tuple[Any, Any]:
-    """Features and query ids for :func:`colocate_queries`; `group` has the sizes of the queries, or is None."""
+    """Features and query ids for :func:`colocate_queries`; `group` has the sizes of the queries, or
+    is None.
+    """
     require_collection("X", X)
     require_collection("y", y)
     if group is not None:
@@ -95,16 +110,20 @@ def check_columns(features: Any, X: Any, reset: bool = False) -> None:
         return
     unknown = [name for name in X.select_dtypes("category").columns if not X[name].cat.known]
     if unknown:
-        raise ValueError(f"Dask lacks the categories of {unknown}, and partitions may differ: use X.categorize()")
+        raise ValueError(
+            f"Dask lacks the categories of {unknown}, and partitions may differ: use X.categorize()"
+        )
     check_features(features, X._meta, reset=reset)
 
 
-def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = None) -> ColocatedData:
+def colocate_queries(
+    client: Client, X: Any, y: Any, qid: Any, weights: Any = None
+) -> ColocatedData:
     """Compute the collections on the cluster, and move the rows of each query into one partition.
 
-    The rows of each partition are given as the address of the worker that holds them, and the future of a
-    :class:`~boostrank.clusters.rows.Rows`, or the futures of what :func:`~boostrank.clusters.rows.as_rows` makes it
-    from.
+    The rows of each partition are given as the address of the worker that holds them, and the
+    future of a :class:`~boostrank.clusters.rows.Rows`, or the futures of what
+    :func:`~boostrank.clusters.rows.as_rows` makes it from.
 
     Parameters
     ----------
@@ -116,8 +135,8 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
     Raises
     ------
     TypeError, ValueError
-        If one is no dask collection, they are not partitioned alike, or a partition holds labels, query ids, weights or
-        features that are invalid.
+        If one is no dask collection, they are not partitioned alike, or a partition holds labels,
+        query ids, weights or features that are invalid.
     """
     columns = {"X": X, "y": y, "qid": qid, "sample_weight": weights}
     blocks: list[Any] = []
@@ -125,17 +144,21 @@ def colocate_queries(client: Client, X: Any, y: Any, qid: Any, weights: Any = No
         blocks.append([] if column is None else _blocks(name, column, X))
         if column is not None and len(blocks[-1]) != len(blocks[0]):
             raise ValueError(
-                f"{name} has {len(blocks[-1])} partitions, but X has {len(blocks[0])}: partition both alike "
+                f"{name} has {len(blocks[-1])} partitions, but X has {len(blocks[0])}: partition "
+                f"both alike "
                 "(repartition, rechunk), or let them be columns of one DataFrame"
             )
     computed = [client.compute(column) for column in blocks]
     for future in chain(*computed):
-        # This waits for the future. Only `result` raises the error of the task, and it would also fetch the rows.
+        # This waits for the future. Only `result` raises the error of the task, and it would also
+        # fetch the rows.
         if future.exception() is not None:
             future.result()
     workers = _holders(client, computed[0])
     rows = [list(futures) for futures in zip_longest(*computed)]
-    data = colocate(rows, lambda i, *task: submit(client, workers[i], *task, may_move=True), client.gather)
+    data = colocate(
+        rows, lambda i, *task: submit(client, workers[i], *task, may_move=True), client.gather
+    )
     return data._replace(rows=list(zip(workers, data.rows, strict=True)))
 
 
@@ -155,13 +178,16 @@ def _blocks(name: str, values: Any, X: Any) -> list[Any]:
 def _holders(client: Client, futures: list[Future]) -> list[str]:
     """The worker that holds each future; if several do, the choice is deterministic.
 
-    A future may be finished without a holder. Dask then computes it again: its worker was lost, or its key was released
-    by an earlier call and is wanted again, as where a validation set is the training data.
+    A future may be finished without a holder. Dask then computes it again: its worker was lost, or
+    its key was released by an earlier call and is wanted again, as where a validation set is the
+    training data.
     """
     while True:
         who_has = client.who_has(futures)
         if all(who_has.get(future.key) for future in futures):
             return [min(who_has[future.key]) for future in futures]
         if any(future.status in ("cancelled", "error", "lost") for future in futures):
-            raise RuntimeError("a worker was lost with data that Dask cannot compute again: distribute them again")
+            raise RuntimeError(
+                "a worker was lost with data that Dask cannot compute again: distribute them again"
+            )
         time.sleep(SECONDS_TO_LOOK_AGAIN)

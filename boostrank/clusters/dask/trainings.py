@@ -1,8 +1,10 @@
-"""A training on several workers, as the client runs it: it submits the tasks, and watches for lost workers.
+"""A training on several workers, as the client runs it: it submits the tasks, and watches for lost
+workers.
 
-`lightgbm.dask` and `xgboost.dask` connect their workers with the same public functions, but they are not used here.
-`lightgbm.dask` evaluates the queries of each worker separately, cannot stop early, and with validation data fetches a
-partition of each worker to the client. `xgboost.dask` refuses weights beside query ids.
+`lightgbm.dask` and `xgboost.dask` connect their workers with the same public functions, but they
+are not used here. `lightgbm.dask` evaluates the queries of each worker separately, cannot stop
+early, and with validation data fetches a partition of each worker to the client. `xgboost.dask`
+refuses weights beside query ids.
 """
 
 from __future__ import annotations
@@ -22,15 +24,19 @@ from boostrank.inputs.arrays import Bools
 
 #: Seconds between two checks for lost workers.
 POLL_SECONDS = 2.0
-#: The address of the worker that holds a partition and futures of its rows; and a mask of its queries. Dask replaces
-#: futures in the arguments of a task by their results.
+#: The address of the worker that holds a partition and futures of its rows; and a mask of its
+#: queries. Dask replaces futures in the arguments of a task by their results.
 PlacedSelection = tuple[tuple[str, Any], Bools]
 
 
 def train_on_workers(
-    client: Client, training: list[PlacedSelection], validation: Mapping[str, list[PlacedSelection]], work: Work
+    client: Client,
+    training: list[PlacedSelection],
+    validation: Mapping[str, list[PlacedSelection]],
+    work: Work,
 ) -> Trained:
-    """Train where the partitions are. `training` are the queries to train on, `validation` the sets by name.
+    """Train where the partitions are. `training` are the queries to train on, `validation` the sets
+    by name.
 
     Raises
     ------
@@ -42,7 +48,8 @@ def train_on_workers(
     workers = sorted({worker for (worker, _), is_selected in training if is_selected.any()})
     rows = _by_worker(training, workers)
     sets = {name: _by_worker(selections, workers) for name, selections in validation.items()}
-    # Two trainings that each hold some of the workers would wait for each other; xgboost.dask takes the same locks.
+    # Two trainings that each hold some of the workers would wait for each other; xgboost.dask takes
+    # the same locks.
     with MultiLock(names=workers, client=client):
         host = str(urlparse(workers[0]).hostname)
         tracker = _run(client, Tracker, {workers[0]: (host, len(workers))})[workers[0]]
@@ -66,34 +73,51 @@ def _work(work: Work, rows: Any, tracker: Any, rank: int, host: str) -> Trained 
         return task is None or task.state == "cancelled"
 
     n_threads = process.state.nthreads
-    return work(lambda: rows, tracker, rank=rank, host=host, n_threads=n_threads, is_cancelled=is_cancelled)
+    return work(
+        lambda: rows, tracker, rank=rank, host=host, n_threads=n_threads, is_cancelled=is_cancelled
+    )
 
 
 def _by_worker(selections: list[PlacedSelection], workers: list[str]) -> dict[str, list[Any]]:
-    """Selections of each worker. Those on workers that do not train go to the other workers in turn."""
+    """Selections of each worker. Those on workers that do not train go to the other workers in
+    turn.
+    """
     by_worker: dict[str, list[Any]] = {worker: [] for worker in workers}
     others = cycle(workers)
     for (worker, columns), is_selected in selections:
         if is_selected.any():
-            by_worker[worker if worker in by_worker else next(others)].append([columns, is_selected])
+            by_worker[worker if worker in by_worker else next(others)].append(
+                [columns, is_selected]
+            )
     return by_worker
 
 
-def submit(client: Client, worker: str, task: Any, *arguments: Any, may_move: bool = False) -> Future:
+def submit(
+    client: Client, worker: str, task: Any, *arguments: Any, may_move: bool = False
+) -> Future:
     """Run a task on a worker; if it may move, on another one where that is lost."""
-    return client.submit(task, *arguments, workers=[worker], allow_other_workers=may_move, pure=False)
+    return client.submit(
+        task, *arguments, workers=[worker], allow_other_workers=may_move, pure=False
+    )
 
 
-def _run(client: Client, task: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]]) -> dict[str, Future]:
-    """Finished futures of one task on each worker. A lost worker counts as failed: its task would never finish."""
+def _run(
+    client: Client, task: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]]
+) -> dict[str, Future]:
+    """Finished futures of one task on each worker. A lost worker counts as failed: its task would
+    never finish.
+    """
     futures = {worker: submit(client, worker, task, *arguments[worker]) for worker in arguments}
     try:
         while not all(future.status == "finished" for future in futures.values()):
             if any(future.status not in ("pending", "finished") for future in futures.values()):
                 _raise_cause(client, futures)
             pending = [future for future in futures.values() if future.status == "pending"]
-            # This asks the scheduler, which takes as long as a short task, so only after a wait without any result.
-            if not _wait(client, pending, POLL_SECONDS, "FIRST_COMPLETED") and _lost(client, futures):
+            # This asks the scheduler, which takes as long as a short task, so only after a wait
+            # without any result.
+            if not _wait(client, pending, POLL_SECONDS, "FIRST_COMPLETED") and _lost(
+                client, futures
+            ):
                 _raise_cause(client, futures)
     except BaseException:
         client.cancel(list(futures.values()))
@@ -101,7 +125,9 @@ def _run(client: Client, task: Callable[..., Any], arguments: Mapping[str, tuple
     return futures
 
 
-def _wait(client: Client, futures: list[Future], seconds: float, until: str = "ALL_COMPLETED") -> bool:
+def _wait(
+    client: Client, futures: list[Future], seconds: float, until: str = "ALL_COMPLETED"
+) -> bool:
     """Wait at most so long; returns whether the futures were done before."""
     # The function finds its client itself.
     with suppress(TimeoutError), client.as_current():
@@ -115,23 +141,35 @@ def _lost(client: Client, workers: Iterable[str]) -> set[str]:
 
 
 def _raise_cause(client: Client, futures: Mapping[str, Future]) -> None:
-    """Raise the error that was the cause of the others, after all other workers have stopped too."""
+    """Raise the error that was the cause of the others, after all other workers have stopped
+    too.
+    """
     lost = _lost(client, futures)
-    _wait(client, [future for worker, future in futures.items() if worker not in lost], ERROR_SECONDS)
+    _wait(
+        client, [future for worker, future in futures.items() if worker not in lost], ERROR_SECONDS
+    )
     lost = _lost(client, futures)
-    stuck = [worker for worker, future in futures.items() if future.status == "pending" and worker not in lost]
+    stuck = [
+        worker
+        for worker, future in futures.items()
+        if future.status == "pending" and worker not in lost
+    ]
     errors = [future.exception() for future in futures.values() if future.status == "error"]
     if stuck:
-        # The other workers wait for lost ones: LightGBM may wait forever, and cannot be interrupted.
+        # The other workers wait for lost ones: LightGBM may wait forever, and cannot be
+        # interrupted.
         client.cancel(list(futures.values()))
         # Only a worker that has a nanny process can be restarted.
         with suppress(ValueError):
             client.restart_workers(stuck, raise_for_error=False)
     if lost:
         text = (
-            f"worker {', '.join(sorted(lost))} was lost while it trained, so the others were stopped. Its log may tell "
+            f"worker {', '.join(sorted(lost))} was lost while it trained, so the others were "
+            f"stopped. Its log may tell "
             "why (often memory). Fit again: Dask computes the data that it held again"
         )
         errors.append(RuntimeError(text))
-    text = "Dask cancelled the training. It does so when scattered data are lost: scatter them again"
+    text = (
+        "Dask cancelled the training. It does so when scattered data are lost: scatter them again"
+    )
     raise_cause(errors or [RuntimeError(text)])

@@ -1,4 +1,6 @@
-"""Estimators of ``pyspark.ml`` around the rankers, their models, and an evaluator for ``CrossValidator``."""
+"""Estimators of ``pyspark.ml`` around the rankers, their models, and an evaluator for
+``CrossValidator``.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ from boostrank.metrics import Measure, get_measure
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures
 
-#: Parameters besides those of the local ranker, with their defaults. They have the names of ``xgboost.spark``, but for
-#: `cache`, which is that of FeatureFiles.
+#: Parameters besides those of the local ranker, with their defaults. They have the names of
+#: ``xgboost.spark``, but for `cache`, which is that of FeatureFiles.
 OF_SPARK: Mapping[str, Any] = {
     "features_col": "features",
     "label_col": "label",
@@ -45,18 +47,25 @@ N_BUCKETS = 1_000_000
 
 
 class RankerParams(Params):
-    """Parameters of a local ranker, and those of :data:`OF_SPARK`, as parameters of ``pyspark.ml``."""
+    """Parameters of a local ranker, and those of :data:`OF_SPARK`, as parameters of
+    ``pyspark.ml``.
+    """
 
     _local_class: ClassVar[type[BoostedRanker]]
 
     def __init__(self, *arguments: Any, **parameters: Any) -> None:
         super().__init__()
         columns = {name: parameters.pop(name, default) for name, default in OF_SPARK.items()}
-        for name, value in {**self._local_class(*arguments, **parameters).get_params(), **columns}.items():
+        for name, value in {
+            **self._local_class(*arguments, **parameters).get_params(),
+            **columns,
+        }.items():
             self._paramMap[self.getParam(name)] = value
 
-    def getParam(self, paramName: str) -> Param[Any]:  # noqa: N802
-        """The parameter of this name, also one of the boosting library that was not given a value yet."""
+    def getParam(self, paramName: str) -> Param[Any]:
+        """The parameter of this name, also one of the boosting library that was not given a value
+        yet.
+        """
         if not hasattr(self, paramName):
             setattr(self, paramName, Param(self, paramName, "see the local ranker"))
             # The list of parameters is made again.
@@ -66,16 +75,22 @@ class RankerParams(Params):
     def local_ranker(self) -> BoostedRanker:
         """The local ranker with these parameters, not fitted."""
         values = {param.name: value for param, value in self.extractParamMap().items()}
-        return self._local_class(**{name: values[name] for name in values if name not in (*OF_SPARK, MODEL_TEXT)})
+        return self._local_class(
+            **{name: values[name] for name in values if name not in (*OF_SPARK, MODEL_TEXT)}
+        )
 
 
-class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWritable, DefaultParamsReadable[Any]):
+class SparkRanker(
+    RankerParams, Estimator["SparkRankerModel"], DefaultParamsWritable, DefaultParamsReadable[Any]
+):
     """The part of ``fit`` that the rankers share."""
 
     _model_class: ClassVar[type[SparkRankerModel]]
 
     def _fit(self, dataset: DataFrame) -> SparkRankerModel:
-        features_col, label, qid, weight, indicator, _, n_workers, cache = map(self.getOrDefault, OF_SPARK)
+        features_col, label, qid, weight, indicator, _, n_workers, cache = map(
+            self.getOrDefault, OF_SPARK
+        )
         check_count("num_workers", n_workers, 1)
         ranker = self.local_ranker()
         watched = None if indicator is None else [indicator]
@@ -84,12 +99,18 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
         columns = fit.ids_and_numbers(dataset, qid, label=label, weight=weight)
         fraction = settings.values["validation_fraction"]
         if indicator is not None:
-            is_validation = fit.typed_column(dataset, indicator, *fit.FLAGS).cast("boolean").eqNullSafe(True)
+            is_validation = (
+                fit.typed_column(dataset, indicator, *fit.FLAGS).cast("boolean").eqNullSafe(True)
+            )
             columns.append(is_validation.alias("is_validation"))
         elif fraction is not None:
             # The same queries with any number of workers.
-            number = pmod(xxhash64(columns[0], lit(int(random_state.randint(2**31 - 1)))), lit(N_BUCKETS))
-            columns.append((number < int(fraction * N_BUCKETS)).eqNullSafe(True).alias("is_validation"))
+            number = pmod(
+                xxhash64(columns[0], lit(int(random_state.randint(2**31 - 1)))), lit(N_BUCKETS)
+            )
+            columns.append(
+                (number < int(fraction * N_BUCKETS)).eqNullSafe(True).alias("is_validation")
+            )
         rows = dataset.select(fit.feature_arrays(dataset, features_col).alias("features"), *columns)
         first = rows.select("features").first()
         if first is None or first.features is None:
@@ -100,13 +121,16 @@ class SparkRanker(RankerParams, Estimator["SparkRankerModel"], DefaultParamsWrit
         n_documents = 0
         if settings.is_own_loss and settings.values["learning_rate"] is None:
             # As on one machine, validation sets do not count, and queries that are held out do.
-            n_documents = (rows if indicator is None else rows.where(~rows["is_validation"])).count()
+            n_documents = (
+                rows if indicator is None else rows.where(~rows["is_validation"])
+            ).count()
         driver.fit_ranker(ranker, settings, features, n_documents, random_state, train)
         model = self._model_class()
         for param in self.params:
             model.getParam(param.name)
         self._copyValues(model)
-        # CrossValidator gives the parameters of the estimator to the model only if both have one id.
+        # CrossValidator gives the parameters of the estimator to the model only if both have one
+        # id.
         model._resetUid(self.uid)
         model._keep(ranker)
         return model
@@ -125,7 +149,9 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParams
 
     @property
     def ranker(self) -> BoostedRanker:
-        """The ordinary fitted ranker; after `load`, it is read from the parameter that has the text of the model."""
+        """The ordinary fitted ranker; after `load`, it is read from the parameter that has the text
+        of the model.
+        """
         if self._ranker is None:
             with TemporaryDirectory() as folder:
                 file = Path(folder, "model.json")
@@ -134,7 +160,9 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParams
         return self._ranker
 
     def _keep(self, ranker: BoostedRanker) -> None:
-        """Take a fitted ranker; the text of its model becomes a parameter, which Spark saves with the others."""
+        """Take a fitted ranker; the text of its model becomes a parameter, which Spark saves with
+        the others.
+        """
         self._ranker = ranker
         with TemporaryDirectory() as folder:
             file = Path(folder, "model.json")
@@ -145,86 +173,98 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParams
         ranker = self.ranker
         if ranker.query_features_ is not None:
             raise ValueError(
-                "transform scores rows in any partition, and a ranker with query_features needs whole lists: use "
-                "dataset.groupBy(qid).applyInPandas(function, schema), with model.ranker.predict(X, qid=0) in function"
+                "transform scores rows in any partition, and a ranker with query_features needs "
+                "whole lists: use dataset.groupBy(qid).applyInPandas(function, schema), with "
+                "model.ranker.predict(X, qid=0) in function"
             )
 
         @pandas_udf("double")
         def predict(arrays: pd.Series) -> pd.Series:
-            return pd.Series(ranker.predict(fit.feature_matrix(pa.array(arrays, pa.list_(pa.float64())), ranker)))
+            return pd.Series(
+                ranker.predict(fit.feature_matrix(pa.array(arrays, pa.list_(pa.float64())), ranker))
+            )
 
         features = fit.feature_arrays(dataset, self.getOrDefault("features_col"))
         return dataset.withColumn(self.getOrDefault("prediction_col"), predict(features))
 
 
 class LightGBMRankerModel(SparkRankerModel):
-    """The model of :class:`LightGBMRanker`; `ranker` is the ordinary ranker, and `transform` adds its scores."""
+    """The model of :class:`LightGBMRanker`; `ranker` is the ordinary ranker, and `transform` adds
+    its scores.
+    """
 
     _local_class = rankers.LightGBMRanker
 
 
 class XGBoostRankerModel(SparkRankerModel):
-    """The model of :class:`XGBoostRanker`; `ranker` is the ordinary ranker, and `transform` adds its scores."""
+    """The model of :class:`XGBoostRanker`; `ranker` is the ordinary ranker, and `transform` adds
+    its scores.
+    """
 
     _local_class = rankers.XGBoostRanker
 
 
 class LightGBMRanker(SparkRanker):
-    """:class:`boostrank.LightGBMRanker` as an estimator of ``pyspark.ml``, which trains on the workers of Spark.
+    """:class:`boostrank.LightGBMRanker` as an estimator of ``pyspark.ml``, which trains on the
+    workers of Spark.
 
-    `fit` returns a :class:`LightGBMRankerModel`, whose `ranker` is the ordinary ranker of one machine. Workers train
-    one model together, as :class:`boostrank.dask.LightGBMRanker` does: the offset and the scale of the objective, and
-    the metrics, are those of the data of all workers, and what is not possible on Dask is not possible here:
-    functions as objective or metric, and some parameters of LightGBM. LightGBM trains on at most 2^31 - 1 documents,
-    counted over all workers.
+    `fit` returns a :class:`LightGBMRankerModel`, whose `ranker` is the ordinary ranker of one
+    machine. Workers train one model together, as :class:`boostrank.dask.LightGBMRanker` does: the
+    offset and the scale of the objective, and the metrics, are those of the data of all workers,
+    and what is not possible on Dask is not possible here: functions as objective or metric, and
+    some parameters of LightGBM. LightGBM trains on at most 2^31 - 1 documents, counted over all
+    workers.
 
     Parameters
     ----------
     objective, k, gain, n_estimators, **native
-        All parameters of :class:`boostrank.LightGBMRanker`. `n_jobs` is the number of threads of each worker; None
-        means ``spark.task.cpus``. With `validation_fraction`, the queries with certain hashes are held out. Each worker
-        calls its own copy of `callbacks`, so that what they record or print stays there.
+        All parameters of :class:`boostrank.LightGBMRanker`. `n_jobs` is the number of threads of
+        each worker; None means ``spark.task.cpus``. With `validation_fraction`, the queries with
+        certain hashes are held out. Each worker calls its own copy of `callbacks`, so that what
+        they record or print stays there.
     features_col : str or list of str, default "features"
-        A column of vectors (``VectorAssembler``) or arrays, or the names of columns of numbers. NaN and null are
-        missing values; a vector or an array is never null as a whole.
+        A column of vectors (``VectorAssembler``) or arrays, or the names of columns of numbers. NaN
+        and null are missing values; a vector or an array is never null as a whole.
     label_col, qid_col : str, default "label" and "qid"
         Columns of relevance labels, and of query ids, which are integers or strings.
     weight_col : str, optional
         Column of weights of documents, which are relative.
     validation_indicator_col : str, optional
-        Column of bool, or 0 and 1, that is true for the rows of queries to validate on, as for ``xgboost.spark``; null
-        counts as false, and their weights do not count. They are evaluated over all workers in every round, and decide
-        on early stopping.
+        Column of bool, or 0 and 1, that is true for the rows of queries to validate on, as for
+        ``xgboost.spark``; null counts as false, and their weights do not count. They are evaluated
+        over all workers in every round, and decide on early stopping.
     prediction_col : str, default "prediction"
         Column of scores that `transform` of the model adds.
     num_workers : int, default 1
-        Number of tasks that train. Spark starts them at once, and waits until so many slots are free; a slot has
-        ``spark.task.cpus`` threads of an executor. A local session never gets more slots: with more workers there,
-        Spark warns, and gives up after ten minutes.
+        Number of tasks that train. Spark starts them at once, and waits until so many slots are
+        free; a slot has ``spark.task.cpus`` threads of an executor. A local session never gets more
+        slots: with more workers there, Spark warns, and gives up after ten minutes.
     cache : str, optional
-        A folder on the disks of the workers. Each one then writes its features to files there, which it deletes at the
-        end, and reads them in blocks, as :class:`boostrank.FeatureFiles`; by default they stay in memory. XGBoost keeps
-        their bins there too ("external memory"), LightGBM in memory. The model is the same.
+        A folder on the disks of the workers. Each one then writes its features to files there,
+        which it deletes at the end, and reads them in blocks, as :class:`boostrank.FeatureFiles`;
+        by default they stay in memory. XGBoost keeps their bins there too ("external memory"),
+        LightGBM in memory. The model is the same.
 
     Raises
     ------
     TypeError, ValueError
         From `fit`: for columns, labels, weights or parameters that are invalid.
     RuntimeError
-        From `fit`: if a worker is lost, or stops with an error of the boosting library. Spark does not try again. The
-        session can be used further.
+        From `fit`: if a worker is lost, or stops with an error of the boosting library. Spark does
+        not try again. The session can be used further.
 
     Notes
     -----
-    `fit` brings the rows of each query to one worker (``repartition``) and sorts them by query; each worker holds its
-    rows in memory, but for `cache`. A worker without queries takes no part. The workers need boostrank, and must reach
-    each other by TCP.
+    `fit` brings the rows of each query to one worker (``repartition``) and sorts them by query;
+    each worker holds its rows in memory, but for `cache`. A worker without queries takes no part.
+    The workers need boostrank, and must reach each other by TCP.
 
-    The estimator works in a Pipeline and a CrossValidator; see :class:`MeasureEvaluator` for folds of whole queries.
-    A ParamGridBuilder takes ``ranker.k``, or ``ranker.getParam("min_data_in_bin")`` for a parameter of the library that
-    the constructor was not given. Spark's `setParams` and setters of single parameters do not exist: use `set` or the
-    constructor. Estimators and models can be saved if all parameters can be written as JSON, so not with a loss object
-    as `objective`; ``model.ranker.save_model`` works always.
+    The estimator works in a Pipeline and a CrossValidator; see :class:`MeasureEvaluator` for folds
+    of whole queries. A ParamGridBuilder takes ``ranker.k``, or
+    ``ranker.getParam("min_data_in_bin")`` for a parameter of the library that the constructor was
+    not given. Spark's `setParams` and setters of single parameters do not exist: use `set` or the
+    constructor. Estimators and models can be saved if all parameters can be written as JSON, so not
+    with a loss object as `objective`; ``model.ranker.save_model`` works always.
 
     Examples
     --------
@@ -242,16 +282,19 @@ class LightGBMRanker(SparkRanker):
 
 
 class XGBoostRanker(SparkRanker):
-    """:class:`boostrank.XGBoostRanker` as an estimator of ``pyspark.ml``, which trains on the workers of Spark.
+    """:class:`boostrank.XGBoostRanker` as an estimator of ``pyspark.ml``, which trains on the
+    workers of Spark.
 
-    `fit` returns an :class:`XGBoostRankerModel`, whose `ranker` is the ordinary ranker of one machine. Everything else
-    is as for :class:`LightGBMRanker`, also the notes on Pipelines and files. `tree_method` cannot be "exact".
+    `fit` returns an :class:`XGBoostRankerModel`, whose `ranker` is the ordinary ranker of one
+    machine. Everything else is as for :class:`LightGBMRanker`, also the notes on Pipelines and
+    files. `tree_method` cannot be "exact".
 
     Parameters
     ----------
     objective, k, gain, n_estimators, **native
         All parameters of :class:`boostrank.XGBoostRanker`.
-    features_col, label_col, qid_col, weight_col, validation_indicator_col, prediction_col, num_workers, cache
+    features_col, label_col, qid_col, weight_col, validation_indicator_col, prediction_col,
+    num_workers, cache
         As for :class:`LightGBMRanker`.
 
     Examples
@@ -281,15 +324,16 @@ class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[A
     Parameters
     ----------
     measure : str or Measure, default "ndcg@10"
-        As in :func:`boostrank.get_measure`. `err` needs its `max_grade`, because each worker knows the labels of its
-        own queries only.
+        As in :func:`boostrank.get_measure`. `err` needs its `max_grade`, because each worker knows
+        the labels of its own queries only.
     label_col, qid_col, prediction_col : str
         Columns of relevance labels, query ids and scores.
 
     Raises
     ------
     TypeError, ValueError
-        From `evaluate`: if query ids are neither integers nor strings, or the measure is undefined for all queries.
+        From `evaluate`: if query ids are neither integers nor strings, or the measure is undefined
+        for all queries.
     """
 
     def __init__(
@@ -301,7 +345,12 @@ class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[A
         prediction_col: str = "prediction",
     ) -> None:
         super().__init__()
-        values = {"measure": measure, "label_col": label_col, "qid_col": qid_col, "prediction_col": prediction_col}
+        values = {
+            "measure": measure,
+            "label_col": label_col,
+            "qid_col": qid_col,
+            "prediction_col": prediction_col,
+        }
         for name, value in values.items():
             setattr(self, name, Param(self, name, "see MeasureEvaluator"))
             self._set(**{name: value})
@@ -314,10 +363,16 @@ class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[A
             present = [frame for frame in frames if len(frame)]
             if present:
                 rows = pd.concat(present)
-                values = measure(rows["label"].to_numpy(), rows["score"].to_numpy(), rows["qid"], per_query=True)
-                yield pd.DataFrame({"total": [np.nansum(values)], "n": [np.count_nonzero(~np.isnan(values))]})
+                values = measure(
+                    rows["label"].to_numpy(), rows["score"].to_numpy(), rows["qid"], per_query=True
+                )
+                yield pd.DataFrame(
+                    {"total": [np.nansum(values)], "n": [np.count_nonzero(~np.isnan(values))]}
+                )
 
-        rows = dataset.select(*fit.ids_and_numbers(dataset, qid, label=label, score=score)).repartition("qid")
+        rows = dataset.select(
+            *fit.ids_and_numbers(dataset, qid, label=label, score=score)
+        ).repartition("qid")
         total, n = rows.mapInPandas(sums, "total double, n long").toPandas().sum()
         if not n:
             raise ValueError(f"{measure} is undefined for all queries, or there are none")

@@ -1,4 +1,6 @@
-"""One training on Spark: a DataFrame whose rows are columns that workers read, and the barrier stage that trains."""
+"""One training on Spark: a DataFrame whose rows are columns that workers read, and the barrier
+stage that trains.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ _LAST_LINE = re.compile(r"^(?!org\.)[\w.]*(?:Error|Exception): .*$", re.MULTILIN
 NUMBERS = (NumericType, BooleanType), "of numbers"
 IDS = (IntegralType, StringType), "of integers or strings, because it has the query ids"
 FLAGS = (BooleanType, IntegralType), "bool, or 0 and 1, because it is validation_indicator_col"
-ARRAYS = (VectorUDT, ArrayType), "of vectors or arrays of numbers; give the names of columns of numbers as a list"
+ARRAYS = (
+    (VectorUDT, ArrayType),
+    "of vectors or arrays of numbers; give the names of columns of numbers as a list",
+)
 
 
 def typed_column(dataset: DataFrame, name: str, types: tuple[type, ...], expected: str) -> Column:
@@ -51,7 +56,9 @@ def typed_column(dataset: DataFrame, name: str, types: tuple[type, ...], expecte
     column = col("`{}`".format(name.replace("`", "``")))
     kind = dataset.select(column).schema[0].dataType
     if not isinstance(kind, types):
-        raise TypeError(f"the column {name!r} has the type {kind.simpleString()}, but must be {expected}")
+        raise TypeError(
+            f"the column {name!r} has the type {kind.simpleString()}, but must be {expected}"
+        )
     return vector_to_array(column) if isinstance(kind, VectorUDT) else column
 
 
@@ -66,20 +73,30 @@ def feature_arrays(dataset: DataFrame, features: str | Sequence[str]) -> Column:
 
 
 def ids_and_numbers(dataset: DataFrame, qid: str, **numbers: str | None) -> list[Column]:
-    """The column "qid", and columns of numbers by their new names, with types that do not depend on those of the user.
+    """The column "qid", and columns of numbers by their new names, with types that do not depend on
+    those of the user.
 
     None stands for no column.
     """
-    columns = {new: typed_column(dataset, name, *NUMBERS) for new, name in numbers.items() if name is not None}
+    columns = {
+        new: typed_column(dataset, name, *NUMBERS)
+        for new, name in numbers.items()
+        if name is not None
+    }
     ids = typed_column(dataset, qid, *IDS).alias("qid")
     return [ids, *(column.cast("double").alias(new_name) for new_name, column in columns.items())]
 
 
 def feature_matrix(arrays: Any, trained: Any) -> Any:
-    """The features in an Arrow array of arrays, with the names that a ranker or its training features have, if any."""
+    """The features in an Arrow array of arrays, with the names that a ranker or its training
+    features have, if any.
+    """
     n_features = trained.n_features_in_
     if not pc.all(pc.equal(pc.fill_null(pc.list_value_length(arrays), -1), n_features)).as_py():
-        raise ValueError(f"each row of features_col must have {n_features} numbers as in the training, and not be null")
+        raise ValueError(
+            f"each row of features_col must have {n_features} numbers as in the training, and not "
+            f"be null"
+        )
     X = pc.list_flatten(arrays).to_numpy(zero_copy_only=False).reshape(-1, n_features)
     names = getattr(trained, "feature_names_in_", None)
     return X if names is None else pd.DataFrame(X, columns=names)
@@ -90,8 +107,8 @@ def train_on_workers(
 ) -> Trained:
     """Train on the rows, with the rows of each query on one worker.
 
-    The rows have the columns "features", "qid", "label", and perhaps "weight" and "is_validation". `cache` is a folder
-    of the workers in which they keep their features while they train, or None.
+    The rows have the columns "features", "qid", "label", and perhaps "weight" and "is_validation".
+    `cache` is a folder of the workers in which they keep their features while they train, or None.
 
     Raises
     ------
@@ -101,9 +118,13 @@ def train_on_workers(
         If a worker is lost, or stops with another error.
     """
     # The model does not depend on the sequence in which Spark reads rows.
-    partitioned = rows.repartition(n_workers, "qid").sortWithinPartitions("qid", xxhash64(*rows.columns))
+    partitioned = rows.repartition(n_workers, "qid").sortWithinPartitions(
+        "qid", xxhash64(*rows.columns)
+    )
     validates = "is_validation" in rows.columns
-    task = partial(_work, backend=backend, features=features, validates=validates, cache=cache, work=work)
+    task = partial(
+        _work, backend=backend, features=features, validates=validates, cache=cache, work=work
+    )
     stage = partitioned.mapInArrow(task, "result binary", barrier=True)
     try:
         results = [pickle.loads(row.result) for row in stage.collect()]
@@ -112,37 +133,57 @@ def train_on_workers(
         if failed is None:
             raise
         lines = _LAST_LINE.findall(str(error))
-        reason = f"stopped with {lines[-1]}" if lines else "was lost while it trained (often memory)"
+        reason = (
+            f"stopped with {lines[-1]}" if lines else "was lost while it trained (often memory)"
+        )
         raise RuntimeError(f"worker {failed[1]} {reason}; the others were stopped") from error
     raise_cause([result for result in results if isinstance(result, Exception)])
     return next(result for result in results if result is not None)
 
 
 def _work(
-    batches: Iterator[Any], backend: Backend, features: Any, validates: bool, cache: str | None, work: Work
+    batches: Iterator[Any],
+    backend: Backend,
+    features: Any,
+    validates: bool,
+    cache: str | None,
+    work: Work,
 ) -> Iterator[Any]:
     """Train on one worker. The result, in a table of one row, is the model, an error or None.
 
-    All workers get the errors in the data, and those in gradients and measures. Any other error is raised here: Spark
-    then ends the other workers, which may wait for this one.
+    All workers get the errors in the data, and those in gradients and measures. Any other error is
+    raised here: Spark then ends the other workers, which may wait for this one.
     """
-    with nullcontext() if cache is None else TemporaryDirectory(prefix="boostrank-", dir=cache) as folder:
+    with (
+        nullcontext()
+        if cache is None
+        else TemporaryDirectory(prefix="boostrank-", dir=cache) as folder
+    ):
         columns, read_features = _load(batches, backend, features, folder)
-        held_out = columns["is_validation"].to_numpy(bool) if validates else np.zeros(len(columns), dtype=bool)
+        held_out = (
+            columns["is_validation"].to_numpy(bool)
+            if validates
+            else np.zeros(len(columns), dtype=bool)
+        )
 
         def read() -> WorkerRows:
             if columns["qid"][held_out].isin(columns["qid"][~held_out]).any():
-                raise ValueError("validation_indicator_col must have one value for all rows of a query")
+                raise ValueError(
+                    "validation_indicator_col must have one value for all rows of a query"
+                )
             X = read_features()
             # The weights of rows to validate on do not count.
             sets = {HELD_OUT: _select(X, columns.drop(columns="weight", errors="ignore"), held_out)}
             return _select(X, columns, ~held_out), sets if validates else {}
 
         try:
-            result: Any = _train(backend, work, read, len(columns), int(held_out.sum()) if validates else None)
+            result: Any = _train(
+                backend, work, read, len(columns), int(held_out.sum()) if validates else None
+            )
         except (TypeError, ValueError, RuntimeError) as error:
             if type(error).__name__ in CONSEQUENCES and not isinstance(error, StoppedError):
-                # The cause may be that another worker was lost. Spark is to find that first, and then ends this one.
+                # The cause may be that another worker was lost. Spark is to find that first, and
+                # then ends this one.
                 time.sleep(CAUSE_SECONDS)
                 raise
             result = error
@@ -152,7 +193,8 @@ def _work(
 def _load(
     batches: Iterator[Any], backend: Backend, features: Any, folder: str | None
 ) -> tuple[pd.DataFrame, Callable[[], Any]]:
-    """The columns besides the features, and a function that gives the features, in files if there is a folder.
+    """The columns besides the features, and a function that gives the features, in files if there
+    is a folder.
 
     The function raises the errors in the features: then all workers get them.
     """
@@ -198,16 +240,17 @@ def _train(
 ) -> Trained | None:
     """Train together with the other workers that have queries.
 
-    `read` gives the rows to train on, and those to validate on. `n_rows` is the number of rows of this worker, and
-    `n_held_out` that of those to validate on; None where none are wanted.
+    `read` gives the rows to train on, and those to validate on. `n_rows` is the number of rows of
+    this worker, and `n_held_out` that of those to validate on; None where none are wanted.
     """
     context = BarrierTaskContext.get()
     counts = [json.loads(text) for text in context.allGather(json.dumps([n_rows, n_held_out or 0]))]
     n_all, n_validation = np.sum(counts, axis=0).tolist()
     if n_held_out is not None and n_validation in (0, n_all):
         raise ValueError(
-            f"there are no queries to {'train' if n_validation else 'validate'} on: validation_indicator_col is true "
-            f"for {'all rows' if n_validation else 'no row, or validation_fraction is too small'}"
+            f"there are no queries to {'train' if n_validation else 'validate'} on: "
+            f"validation_indicator_col is true for "
+            f"{'all rows' if n_validation else 'no row, or validation_fraction is too small'}"
         )
     backend.check_n_rows(n_all, "on all workers")
     active, number = [i for i, (n, _) in enumerate(counts) if n], context.partitionId()
@@ -227,7 +270,8 @@ def _train(
 def _own_address(hosts: list[str], number: int) -> str:
     """The IP address by which the other hosts reach this worker.
 
-    LightGBM does not take names of hosts, and a machine may resolve its own name to an address that only it can use.
+    LightGBM does not take names of hosts, and a machine may resolve its own name to an address that
+    only it can use.
     """
     other = next((host for host in hosts if host != hosts[number]), hosts[number])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

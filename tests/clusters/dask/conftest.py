@@ -1,4 +1,5 @@
-"""Shared by the tests of rankers on Dask: clusters of two worker processes, small data, and rankers with few rounds."""
+"""Shared by the tests of rankers on Dask: clusters of two worker processes, small data, and rankers
+with few rounds."""
 
 import logging
 import os
@@ -14,16 +15,21 @@ from distributed.utils import get_mp_context
 import boostrank as br
 from boostrank.queries.queries import Queries
 
-# Worker processes are forked from a process that has imported these libraries, so that they start in less than a
-# second. The list must be set after the first call of `get_mp_context`, which sets a list of its own.
+# Worker processes are forked from a process that has imported these libraries, so that they start
+# in less than a second. The list must be set after the first call of `get_mp_context`, which sets a
+# list of its own.
 dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
 get_mp_context().set_forkserver_preload(
     ["distributed", "dask.dataframe", "lightgbm", "xgboost", "boostrank.clusters.dask"]
 )
 
-# Where Dask moves or copies partitions on its own, both may get to one worker, which then trains alone.
+# Where Dask moves or copies partitions on its own, both may get to one worker, which then trains
+# alone.
 dask.config.set(
-    {"distributed.scheduler.work-stealing": False, "distributed.scheduler.active-memory-manager.start": False}
+    {
+        "distributed.scheduler.work-stealing": False,
+        "distributed.scheduler.active-memory-manager.start": False,
+    }
 )
 
 
@@ -39,7 +45,11 @@ def pytest_collection_modifyitems(items):
 def _started_client():
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=logging.CRITICAL
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
         ) as cluster,
         closing(Client(cluster, set_as_default=False)) as client,
     ):
@@ -48,10 +58,13 @@ def _started_client():
 
 @pytest.fixture(scope="session")
 def client():
-    """The client of the cluster that tests share; Dask finds it, so that rankers need not be given it."""
+    """The client of the cluster that tests share; Dask finds it, so that rankers need not be given
+    it."""
     with _started_client() as client, client.as_current():
         # See tests/conftest.py.
-        assert set(client.run(os.environ.get, "OMP_NUM_THREADS").values()) == {os.environ["OMP_NUM_THREADS"]}
+        assert set(client.run(os.environ.get, "OMP_NUM_THREADS").values()) == {
+            os.environ["OMP_NUM_THREADS"]
+        }
         yield client
 
 
@@ -74,7 +87,8 @@ def ranker_class(request):
 
 @pytest.fixture(scope="session")
 def place(client):
-    """A function that makes persisted arrays on the shared cluster; see :func:`place_on`. Tests share equal arrays."""
+    """A function that makes persisted arrays on the shared cluster; see :func:`place_on`. Tests
+    share equal arrays."""
     placed = {}
 
     def place(columns, sizes):
@@ -95,13 +109,16 @@ def rows(place, data):
 
 @pytest.fixture(scope="session")
 def interleaved(data):
-    """The data with all queries cut apart, but queries and the rows within a query in the same sequence as before."""
+    """The data with all queries cut apart, but queries and the rows within a query in the same
+    sequence as before."""
     X, y, qid = data
     rows = np.lexsort((qid, Queries.from_qid(qid).positions))
     return X[rows], y[rows], qid[rows]
 
 
-@pytest.fixture(params=["whole queries", "queries cut at the ends", "all queries cut"], scope="session")
+@pytest.fixture(
+    params=["whole queries", "queries cut at the ends", "all queries cut"], scope="session"
+)
 def partitioned(request, place, data, interleaved):
     """The data on the shared cluster, partitioned in one of three ways."""
     if request.param == "whole queries":

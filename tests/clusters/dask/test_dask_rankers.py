@@ -1,4 +1,5 @@
-"""Rankers on Dask as estimators: parameters, attributes, predictions, scores, and errors that name the argument."""
+"""Rankers on Dask as estimators: parameters, attributes, predictions, scores, and errors that name
+the argument."""
 
 import copy
 import pickle
@@ -32,7 +33,11 @@ def test_parameters_are_those_of_the_local_ranker(ranker_class):
     ranker, local = (one("squared", k=5, a_native_one=3) for one in (ranker_class, local_class))
     assert isinstance(ranker, local_class)
     assert ranker.get_params() == local.get_params()
-    assert repr(ranker) == repr(local) == f"{ranker_class.__name__}(a_native_one=3, k=5, objective='squared')"
+    assert (
+        repr(ranker)
+        == repr(local)
+        == f"{ranker_class.__name__}(a_native_one=3, k=5, objective='squared')"
+    )
     assert get_tags(ranker) == get_tags(local)
     ranker.k = 7
     assert ranker.k == ranker.get_params()["k"] == ranker.to_local().k == 7
@@ -71,7 +76,13 @@ def test_copies_have_the_model_and_clones_have_none(fitted, ranker_class, data, 
     path = tmp_path / "model.json"
     fitted.save_model(path)
     local, on_dask = type(fitted.to_local())().load_model(path), ranker_class().load_model(path)
-    copies = [local, on_dask, pickle.loads(pickle.dumps(fitted)), copy.copy(fitted), fitted.to_local()]
+    copies = [
+        local,
+        on_dask,
+        pickle.loads(pickle.dumps(fitted)),
+        copy.copy(fitted),
+        fitted.to_local(),
+    ]
     # Another fit of a copy, and one that fails, change no other.
     copy.copy(fitted).set_params(n_estimators=1).fit(*rows)
     ranker = clone(fitted)
@@ -109,11 +120,19 @@ def test_bad_data_are_errors_that_name_them(client, rows, data):
     X, y, qid = rows
     ranker = small(br.dask.XGBoostRanker)
     cases = [
-        ((X, y, da.where(qid == 149, np.nan, qid)), ValueError, "partition 2: qid holds .* such as nan"),
+        (
+            (X, y, da.where(qid == 149, np.nan, qid)),
+            ValueError,
+            "partition 2: qid holds .* such as nan",
+        ),
         ((X, -y, qid), ValueError, "partition [012]: relevance.*negative"),
         ((X, y.rechunk(-1)[:-1], qid), ValueError, "y has 1 partitions, but X has 3"),
         ((X, y, None), ValueError, r"Ranker\.fit got no qid"),
-        ((dd.from_dask_array(X).rename(columns={0: "qid"}), y, qid), ValueError, "column or index 'qid': give no qid"),
+        (
+            (dd.from_dask_array(X).rename(columns={0: "qid"}), y, qid),
+            ValueError,
+            "column or index 'qid': give no qid",
+        ),
         ((X, y, data[2]), TypeError, r"qid must be a dask Array.*or dask\.array\.from_array"),
         ((X, data[1].tolist(), qid), TypeError, "y must be a dask"),
         (data, TypeError, "X must be a dask Array.*use the ranker of boostrank itself"),
@@ -152,7 +171,9 @@ def test_bad_validation_sets_are_errors_that_name_them(rows, data):
     for triple, error, message in cases:
         with pytest.raises(error, match=message):
             ranker.fit(X, y, qid, eval_set=[rows, triple])
-    with pytest.raises(ValueError, match=r"eval_metric 'err@3' is not possible .*get_measure\('err@3', max_grade"):
+    with pytest.raises(
+        ValueError, match=r"eval_metric 'err@3' is not possible .*get_measure\('err@3', max_grade"
+    ):
         ranker.fit(X, y, qid, eval_set=[rows], eval_metric="err@3")
     with pytest.raises(ValueError, match="needs validation queries"):
         small(br.dask.LightGBMRanker, early_stopping_rounds=3).fit(X, y, qid)
@@ -177,7 +198,10 @@ def test_frames_must_have_known_categories_and_the_same_names(client, data):
 def whole(place, data):
     """Data whose partitions have whole queries, and the sizes of the queries of each partition."""
     rows = place(data, aligned_sizes(data[2], 3))
-    sizes = [np.unique(part, return_counts=True)[1] for part in np.split(data[2], np.cumsum(rows[2].chunks[0])[:-1])]
+    sizes = [
+        np.unique(part, return_counts=True)[1]
+        for part in np.split(data[2], np.cumsum(rows[2].chunks[0])[:-1])
+    ]
     return rows, da.concatenate([da.from_array(part.astype(float)) for part in sizes])
 
 
@@ -185,11 +209,19 @@ def test_sizes_of_queries_are_query_ids(whole, data):
     (X, y, qid), sizes = whole
     expected = small(br.dask.XGBoostRanker).fit(X, y, qid, eval_set=[(X + 0, y, qid)])
     for group in (sizes, dd.from_dask_array(sizes)):
-        ranker = small(br.dask.XGBoostRanker).fit(X, y, group=group, eval_set=[(X + 0, y)], eval_group=[group])
+        ranker = small(br.dask.XGBoostRanker).fit(
+            X, y, group=group, eval_set=[(X + 0, y)], eval_group=[group]
+        )
         np.testing.assert_array_equal(ranker.predict(data[0]), expected.predict(data[0]))
         assert ranker.evals_result_ == expected.evals_result_
     named = small(br.dask.LightGBMRanker, n_estimators=1).fit(
-        X, y, group=sizes, eval_set=[(X + 0, y), (X, y)], eval_qid=[qid, None], eval_names=["own", None], eval_at=[3]
+        X,
+        y,
+        group=sizes,
+        eval_set=[(X + 0, y), (X, y)],
+        eval_qid=[qid, None],
+        eval_names=["own", None],
+        eval_at=[3],
     )
     assert [(name, *scores) for name, scores in named.best_score_.items()] == [
         ("own", "ndcg@3"),
@@ -209,8 +241,12 @@ def test_callbacks_are_called_by_the_workers(ranker_class, rows, data):
         callback = xgboost.callback.LearningRateScheduler(rates)
     ranker = small(ranker_class).fit(*rows, callbacks=[callback])
     local = small_local(ranker_class).fit(*data, callbacks=[callback])
-    np.testing.assert_allclose(ranker.predict(data[0]), local.predict(data[0]), rtol=1e-5, atol=1e-5)
-    with pytest.raises(TypeError, match=r"fit has no argument 'eval_sample_weight': its help lists"):
+    np.testing.assert_allclose(
+        ranker.predict(data[0]), local.predict(data[0]), rtol=1e-5, atol=1e-5
+    )
+    with pytest.raises(
+        TypeError, match=r"fit has no argument 'eval_sample_weight': its help lists"
+    ):
         small(ranker_class).fit(*rows, eval_sample_weight=[1])
 
 
@@ -220,7 +256,9 @@ def test_targets_of_clicks_train_the_model_of_the_clicks(rows, data):
     log = br.simulate_clicks(y, X[:, 0], qid, depth=None, n_sessions=sessions, random_state=0).log
     labels = br.ClickLabels(log, ("power", 1.0))
     ranker = small(br.dask.XGBoostRanker, k=5, gain="linear", normalize="none")
-    with pytest.raises(TypeError, match=r"y must be a dask Array.*got ClickLabels.*for clicks see the notes of fit"):
+    with pytest.raises(
+        TypeError, match=r"y must be a dask Array.*got ClickLabels.*for clicks see the notes of fit"
+    ):
         ranker.fit(rows[0], labels)
     columns = labels.targets(dcg=br.DCG(5)), labels.qid, labels.document_weights
     y, qid, weights = (da.from_array(column, chunks=rows[0].chunks[0]) for column in columns)

@@ -1,4 +1,5 @@
-"""Lazy predictions are those of the local ranker: scores, leaves and contributions, by all rounds or by some."""
+"""Lazy predictions are those of the local ranker: scores, leaves and contributions, by all rounds
+or by some."""
 
 import dask
 import dask.array as da
@@ -15,7 +16,9 @@ OPTIONS = [
     {"pred_leaf": True, "iteration_range": (1, 3)},
     {"pred_contrib": True, "start_iteration": 1},
 ]
-options = pytest.mark.parametrize("options", OPTIONS, ids=["scores", "first-rounds", "leaves", "contributions"])
+options = pytest.mark.parametrize(
+    "options", OPTIONS, ids=["scores", "first-rounds", "leaves", "contributions"]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +36,11 @@ def few(data):
 def on_dask(ranker_class, few):
     """Rankers by the type of their features; no test may change them."""
     X, y, qid = few
-    frame = pd.DataFrame(X).add_prefix("x").assign(x3=pd.Categorical(np.where(X[:, 3] > 0, "high", "low")), qid=qid)
+    frame = (
+        pd.DataFrame(X)
+        .add_prefix("x")
+        .assign(x3=pd.Categorical(np.where(X[:, 3] > 0, "high", "low")), qid=qid)
+    )
     rankers = {}
     for name, features in {"array": X, "frame": frame}.items():
         rankers[name] = small(ranker_class)
@@ -74,7 +81,9 @@ def test_predictions_for_frames(options, on_dask):
 
 def test_apply_is_lazy_and_arguments_are_checked_at_once(on_dask, few):
     ranker, rows = on_dask[0]["array"], da.from_array(few[0], chunks=(100, 10))
-    np.testing.assert_array_equal(ranker.apply(rows, (1, 3)).compute(), ranker.to_local().apply(few[0], (1, 3)))
+    np.testing.assert_array_equal(
+        ranker.apply(rows, (1, 3)).compute(), ranker.to_local().apply(few[0], (1, 3))
+    )
     with pytest.raises(ValueError, match="the rounds from 0 to 5 go beyond"):
         ranker.predict(rows, num_iteration=5)
     with pytest.raises(TypeError, match="typo"):

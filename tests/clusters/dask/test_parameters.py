@@ -1,4 +1,5 @@
-"""Parameters of the libraries on Dask: the models are those of one process, or there is an error."""
+"""Parameters of the libraries on Dask: the models are those of one process, or there is an
+error."""
 
 import numpy as np
 import pytest
@@ -23,7 +24,11 @@ CASES = [
     ("LightGBMRanker", {"feature_contri": {0: 0.0, 1: 0.5}, "max_bin_by_feature": {2: 3}}),
     (
         "XGBoostRanker",
-        {"monotone_constraints": {0: 1, 1: -1}, "missing": -9, "interaction_constraints": [[0, 2], [1, 3, 4]]},
+        {
+            "monotone_constraints": {0: 1, 1: -1},
+            "missing": -9,
+            "interaction_constraints": [[0, 2], [1, 3, 4]],
+        },
     ),
     ("XGBoostRanker", {"feature_weights": [1, 0] * 5, "colsample_bytree": 0.4}),
     ("XGBoostRanker", {"feature_types": {3: "c"}, "tree_method": "approx"}),
@@ -40,13 +45,19 @@ def test_models_are_those_of_one_process(name, native, rows, with_holes):
     local = small_local(ranker_class, **native).fit(X, y, qid)
     scores = small(ranker_class, **native).fit(*rows).predict(rows[0])
     np.testing.assert_allclose(scores.compute(), local.predict(X), atol=1e-5)
-    assert not np.allclose(local.predict(X), small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
+    assert not np.allclose(
+        local.predict(X), small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3
+    )
 
 
 WRONG = [
     ("LightGBMRanker", {"categorical_feature": [0]}, "integers.*; got -?[0-9]"),
     ("XGBoostRanker", {"feature_weights": {"price": 1}}, "no names"),
-    ("XGBoostRanker", {"tree_method": "exact", "colsample_bynode": None}, "doesn't support distributed training"),
+    (
+        "XGBoostRanker",
+        {"tree_method": "exact", "colsample_bynode": None},
+        "doesn't support distributed training",
+    ),
 ]
 
 
@@ -62,13 +73,16 @@ def test_values_that_workers_cannot_use_are_errors(name, native, message, rows):
 def test_more_documents_than_lightgbm_counts_are_refused(rows, monkeypatch):
     n_documents = rows[0].shape[0]
     monkeypatch.setattr(lightgbm_training, "MAX_ROWS", n_documents - 1)
-    with pytest.raises(ValueError, match=rf"at most 2\^31 - 1 rows, and there are {n_documents:,} on all workers"):
+    with pytest.raises(
+        ValueError, match=rf"at most 2\^31 - 1 rows, and there are {n_documents:,} on all workers"
+    ):
         small(br.dask.LightGBMRanker).fit(*rows)
 
 
 def test_parameters_of_the_network_reach_lightgbm(client, with_holes):
     for _ in range(5):
-        # Dask may bring all partitions to one worker while the machine is busy, and this worker then trains alone.
+        # Dask may bring all partitions to one worker while the machine is busy, and this worker
+        # then trains alone.
         rows = place_on(client, with_holes, even_sizes(len(with_holes[1]), 4))
         ranker = small(br.dask.LightGBMRanker, tree_learner="voting").fit(*rows)
         lines = ranker.booster_.model_to_string().splitlines()

@@ -23,11 +23,14 @@ def test_nothing_moves_where_partitions_hold_whole_queries(client, place, data):
     small(br.dask.XGBoostRanker, n_estimators=1).fit(X, y, qid)
     # Dask may remove a copy of a partition, but there is no copy on another worker.
     assert all(set(workers) <= set(before[key]) for key, workers in client.who_has(X).items())
-    assert all(worker in before[key] for (worker, _), key in zip(partitions.rows, keys, strict=True))
+    assert all(
+        worker in before[key] for (worker, _), key in zip(partitions.rows, keys, strict=True)
+    )
 
 
 def contents(client, partitions):
-    """The worker, labels, query ids and first feature of each partition, from the worker that it is said to be on."""
+    """The worker, labels, query ids and first feature of each partition, from the worker that it is
+    said to be on."""
 
     def look(columns):
         rows = as_rows(columns)
@@ -48,8 +51,15 @@ def test_no_query_is_on_two_workers_and_no_row_is_lost(client, partitioned):
     X, y, qid = (column.compute() for column in partitioned)
     found = contents(client, partitions)
     queries = [set(part[2].tolist()) for part in found]
-    assert sum(len(part) for part in queries) == len(set.union(*queries)) == partitions.n_queries == 150
-    rows = sorted(zip(*(np.concatenate([part[i] for part in found]) for i in (1, 2, 3)), strict=True))
+    assert (
+        sum(len(part) for part in queries)
+        == len(set.union(*queries))
+        == partitions.n_queries
+        == 150
+    )
+    rows = sorted(
+        zip(*(np.concatenate([part[i] for part in found]) for i in (1, 2, 3)), strict=True)
+    )
     assert rows == sorted(zip(y, qid, X[:, 0], strict=True))
     assert len({worker for worker, *_ in found}) == 2
     # The client knows which query is where.
@@ -60,11 +70,17 @@ def test_no_query_is_on_two_workers_and_no_row_is_lost(client, partitioned):
 
 
 def test_blocks_that_dask_computes_again_are_waited_for():
-    # Where a validation set is the training data, a finished future may have no holder for a moment.
-    futures = [SimpleNamespace(key="a", status="finished"), SimpleNamespace(key="b", status="finished")]
+    # Where a validation set is the training data, a finished future may have no holder for a
+    # moment.
+    futures = [
+        SimpleNamespace(key="a", status="finished"),
+        SimpleNamespace(key="b", status="finished"),
+    ]
     answers = iter([{"a": ["w2"]}, {"a": ["w2"], "b": []}, {"a": ["w2"], "b": ["w3", "w1"]}])
     client = SimpleNamespace(who_has=lambda futures: next(answers))
     assert _holders(client, futures) == ["w2", "w1"]
     futures[1].status = "lost"
-    with pytest.raises(RuntimeError, match="a worker was lost with data that Dask cannot compute again"):
+    with pytest.raises(
+        RuntimeError, match="a worker was lost with data that Dask cannot compute again"
+    ):
         _holders(SimpleNamespace(who_has=lambda futures: {"a": ["w2"]}), futures)

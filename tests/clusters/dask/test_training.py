@@ -35,7 +35,9 @@ def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class,
         assert spearmanr(ranker.to_local().predict(X), local).statistic > smallest
 
 
-def test_the_documents_of_all_workers_choose_the_learning_rate(ranker_class, rows, data, monkeypatch):
+def test_the_documents_of_all_workers_choose_the_learning_rate(
+    ranker_class, rows, data, monkeypatch
+):
     monkeypatch.setattr("boostrank.training.settings.RATE_DOCUMENTS", (100, 10**6))
     ranker = small(ranker_class, n_estimators=1, learning_rate=None).fit(*rows, eval_set=[rows])
     assert ranker.learning_rate_ == pytest.approx(0.04 * len(data[1]) / 100)
@@ -43,8 +45,12 @@ def test_the_documents_of_all_workers_choose_the_learning_rate(ranker_class, row
 
 def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows):
     ranker = small(ranker_class).fit(*place(data, [len(data[1])]), eval_set=[rows])
-    assert_close(ranker.to_local().predict(data[0]), small_local(ranker_class).fit(*data).predict(data[0]))
-    assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(ranker.score(*rows), abs=1e-9)
+    assert_close(
+        ranker.to_local().predict(data[0]), small_local(ranker_class).fit(*data).predict(data[0])
+    )
+    assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(
+        ranker.score(*rows), abs=1e-9
+    )
 
 
 # Features and labels of other kinds
@@ -69,7 +75,9 @@ def test_frames_have_names_and_query_ids(ranker_class, data):
     assert isinstance(scores, dd.Series)
     assert scores.compute().index.equals(frame.index)
     assert_close(scores.compute(), local.predict(frame[names]))
-    assert ranker.score(features, on_dask["y"]) == pytest.approx(local.score(X=frame[names], y=y, qid=qid), abs=1e-6)
+    assert ranker.score(features, on_dask["y"]) == pytest.approx(
+        local.score(X=frame[names], y=y, qid=qid), abs=1e-6
+    )
 
 
 @pytest.mark.usefixtures("client")
@@ -95,7 +103,9 @@ def test_sparse_and_dense_features_give_the_same_scores(ranker_class, place, dat
     # Zeros that are taken for missing values change scores by 0.01 and more.
     assert_close(ranker.predict(X), local.predict(X))
     np.testing.assert_array_equal(ranker.predict(sparse).compute(), ranker.predict(X))
-    assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(local.score(X, y, qid), rel=1e-6)
+    assert ranker.evals_result_["valid_0"]["ndcg"][-1] == pytest.approx(
+        local.score(X, y, qid), rel=1e-6
+    )
 
 
 def test_query_features_are_those_of_whole_lists(client, ranker_class, place):
@@ -113,7 +123,8 @@ def test_query_features_are_those_of_whole_lists(client, ranker_class, place):
     with pytest.raises(ValueError, match="predict on Dask got no qid"):
         ranker.predict(rows[0])
     frame = pd.DataFrame(X).add_prefix("x").assign(qid=qid)
-    # Lists of the training are known now, and Dask makes up rows of others for the type of the result.
+    # Lists of the training are known now, and Dask makes up rows of others for the type of the
+    # result.
     vars(ranker).update(vars(ranker.to_local().fit(frame, y)))
     lists = dd.from_pandas(frame.set_index("qid"), npartitions=5)
     np.testing.assert_array_equal(ranker.predict(lists).compute(), ranker.predict(frame))
@@ -134,7 +145,9 @@ def test_a_model_without_splits_warns(place, data):
 def test_weights(ranker_class, kind, place, interleaved):
     X, y, qid = interleaved
     queries = Queries.from_qid(qid)
-    weights = queries.ungroup(queries.repeat(np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5)))
+    weights = queries.ungroup(
+        queries.repeat(np.where(np.arange(150) < 40, 0.0, np.arange(150) % 4 + 0.5))
+    )
     if kind == "of documents":
         weights = weights * np.random.default_rng(0).uniform(0.2, 2.0, len(y))
     local = small_local(ranker_class).fit(X, y, qid, sample_weight=weights).predict(X)
@@ -154,17 +167,28 @@ def test_native_objectives_take_weights(ranker_class, lambdamart, place, data):
     scores = small(ranker_class, lambdamart).fit(*rows, sample_weight=placed).to_local().predict(X)
     local = small_local(ranker_class, lambdamart).fit(X, y, qid, sample_weight=weights).predict(X)
     np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
-    assert not np.allclose(small_local(ranker_class, lambdamart).fit(X, y, qid).predict(X), local, atol=1e-2)
+    assert not np.allclose(
+        small_local(ranker_class, lambdamart).fit(X, y, qid).predict(X), local, atol=1e-2
+    )
 
 
 # Validation
 
 
 def test_the_queries_held_out_are_those_of_the_local_ranker(ranker_class, data, rows):
-    settings = {"n_estimators": 60, "early_stopping_rounds": 4, "validation_fraction": 0.3, "learning_rate": 0.5}
+    settings = {
+        "n_estimators": 60,
+        "early_stopping_rounds": 4,
+        "validation_fraction": 0.3,
+        "learning_rate": 0.5,
+    }
     local = small_local(ranker_class, **settings).fit(*data)
     ranker = small(ranker_class, **settings).fit(*rows)
     assert ranker.best_iteration_ == local.best_iteration_ < 56
-    (history,), (expected,) = (list(one.evals_result_["valid_0"].values()) for one in (ranker, local))
+    (history,), (expected,) = (
+        list(one.evals_result_["valid_0"].values()) for one in (ranker, local)
+    )
     np.testing.assert_allclose(history, expected, atol=1e-9)
-    np.testing.assert_allclose(ranker.to_local().predict(data[0]), local.predict(data[0]), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        ranker.to_local().predict(data[0]), local.predict(data[0]), rtol=1e-4, atol=1e-5
+    )

@@ -1,4 +1,5 @@
-"""Workers of a training: those of the ranker's client; workers that fail, are interrupted, are lost, or do not stop."""
+"""Workers of a training: those of the ranker's client; workers that fail, are interrupted, are
+lost, or do not stop."""
 
 import os
 import signal
@@ -64,11 +65,14 @@ def _classes_sent_by_value():
 
 @contextmanager
 def during_the_training(client, action):
-    """Call `action` in a thread as soon as all workers boost; the training must stop within the limit."""
+    """Call `action` in a thread as soon as all workers boost; the training must stop within the
+    limit."""
 
     def act():
         end = time.perf_counter() + LIMIT
-        while not all(client.run(lambda dask_worker: getattr(dask_worker, "is_boosting", False)).values()):
+        while not all(
+            client.run(lambda dask_worker: getattr(dask_worker, "is_boosting", False)).values()
+        ):
             assert time.perf_counter() < end, "the training does not start"
             time.sleep(0.05)
         client.run(lambda dask_worker: setattr(dask_worker, "is_boosting", False))
@@ -102,7 +106,8 @@ def test_an_interrupt_frees_the_workers(client, place, data):
         pytest.raises(KeyboardInterrupt) as interrupt,
     ):
         small(br.dask.LightGBMRanker, Slow(), n_estimators=MANY_ROUNDS).fit(*rows)
-    # The traceback holds the futures, as in an interactive session; the training must have stopped all the same.
+    # The traceback holds the futures, as in an interactive session; the training must have stopped
+    # all the same.
     assert interrupt.tb is not None
     start = time.perf_counter()
     assert small(br.dask.LightGBMRanker, n_estimators=2).fit(*rows).score(*rows) > 0.7

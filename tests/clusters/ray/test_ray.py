@@ -1,4 +1,5 @@
-"""Training on a local Ray cluster gives the model of one process, and ends with an error where a worker fails."""
+"""Training on a local Ray cluster gives the model of one process, and ends with an error where a
+worker fails."""
 
 import os
 import signal
@@ -60,7 +61,9 @@ class Killed(br.surrogates.Power):
         return super().gradient_hessian(scores, targets, queries)
 
 
-def test_a_lost_worker_is_an_error_that_names_it_and_the_cluster_can_be_used_further(frame, monkeypatch):
+def test_a_lost_worker_is_an_error_that_names_it_and_the_cluster_can_be_used_further(
+    frame, monkeypatch
+):
     monkeypatch.setattr("boostrank.clusters.ray.ERROR_SECONDS", 2.0)
     dataset = dataset_of(frame.drop(columns="importance"))
     with pytest.raises(RuntimeError, match="worker 1 was lost while it trained"):
@@ -70,18 +73,30 @@ def test_a_lost_worker_is_an_error_that_names_it_and_the_cluster_can_be_used_fur
 
 def test_the_model_is_that_of_one_process(frame):
     training, other = frame[frame["query"] < 60], frame[frame["query"] >= 60]
-    settings = {"early_stopping_rounds": 2, "learning_rate": 0.4, "k": 5, "n_estimators": 15, "min_child_weight": 5.0}
+    settings = {
+        "early_stopping_rounds": 2,
+        "learning_rate": 0.4,
+        "k": 5,
+        "n_estimators": 15,
+        "min_child_weight": 5.0,
+    }
     ranker = small(br.LightGBMRanker, **settings)
     validation = {"other": dataset_of(other, 2)}
-    found = br.ray.train(ranker, dataset_of(training), qid="query", weight="importance", validation=validation)
+    found = br.ray.train(
+        ranker, dataset_of(training), qid="query", weight="importance", validation=validation
+    )
     X, y, qid, weights = parts(training, "label", "query", "importance")
     sets = {"other": parts(other, "label", "query")}
-    expected = small(br.LightGBMRanker, **settings).fit(X, y, qid, sample_weight=weights, eval_set=sets)
+    expected = small(br.LightGBMRanker, **settings).fit(
+        X, y, qid, sample_weight=weights, eval_set=sets
+    )
     assert type(found) is br.LightGBMRanker
     assert not hasattr(ranker, "booster_")
     assert found.best_iteration_ == expected.best_iteration_ < 15
     assert found.feature_names_in_.tolist() == list(X)
-    np.testing.assert_allclose(*(one.evals_result_["other"]["ndcg@5"] for one in (found, expected)), atol=1e-9)
+    np.testing.assert_allclose(
+        *(one.evals_result_["other"]["ndcg@5"] for one in (found, expected)), atol=1e-9
+    )
     assert_close(found.predict(X), expected.predict(X))
     assert len(np.unique(found.predict(X))) > 20
 
@@ -104,7 +119,10 @@ def test_a_worker_without_rows_gets_some_or_none(frame):
     columns = ["label", "query", "importance"]
     loaded = [br.ray.load(features, columns, pa.Table.from_pandas(frame))]
     nothing = br.ray.load(features, columns, pa.table({}))
-    for rows, n_rows in ([loaded[0], nothing], [len(frame), 0]), ([nothing, loaded[0]], [0, len(frame)]):
+    for rows, n_rows in (
+        ([loaded[0], nothing], [len(frame), 0]),
+        ([nothing, loaded[0]], [0, len(frame)]),
+    ):
         data = colocate(rows, lambda i, function, *arguments: function(*arguments), list)
         assert [len(rows.qid) for rows in data.rows] == n_rows
         assert [len(queries) for queries in data.queries] == [100 * bool(n) for n in n_rows]
@@ -113,13 +131,39 @@ def test_a_worker_without_rows_gets_some_or_none(frame):
 def test_arguments_that_are_wrong_are_errors_before_the_training(frame):
     dataset = dataset_of(frame)
     for arguments, error, message in [
-        ({"dataset": frame}, TypeError, r"^dataset must be a ray\.data\.Dataset, .*; got .*DataFrame"),
-        ({"validation": [dataset]}, TypeError, r"validation set 'valid_0' must be a ray\.data\.Dataset"),
-        ({"ranker": br.LightGBMRanker(early_stopping_rounds=3)}, ValueError, "queries: give validation or"),
-        ({"dataset": ray.data.from_items([])}, ValueError, "X must be a DataFrame with columns that are features"),
-        ({"qid": "qid"}, ValueError, "the name of a column of dataset must be one of .*; got 'qid'"),
-        ({"validation": dataset.drop_columns(["x1"])}, ValueError, r"set 'valid_0' must be one of .*; got 'x1'"),
+        (
+            {"dataset": frame},
+            TypeError,
+            r"^dataset must be a ray\.data\.Dataset, .*; got .*DataFrame",
+        ),
+        (
+            {"validation": [dataset]},
+            TypeError,
+            r"validation set 'valid_0' must be a ray\.data\.Dataset",
+        ),
+        (
+            {"ranker": br.LightGBMRanker(early_stopping_rounds=3)},
+            ValueError,
+            "queries: give validation or",
+        ),
+        (
+            {"dataset": ray.data.from_items([])},
+            ValueError,
+            "X must be a DataFrame with columns that are features",
+        ),
+        (
+            {"qid": "qid"},
+            ValueError,
+            "the name of a column of dataset must be one of .*; got 'qid'",
+        ),
+        (
+            {"validation": dataset.drop_columns(["x1"])},
+            ValueError,
+            r"set 'valid_0' must be one of .*; got 'x1'",
+        ),
         ({"num_workers": 0}, ValueError, "num_workers must be an integer of at least 1"),
     ]:
         with pytest.raises(error, match=message):
-            br.ray.train(**{"ranker": br.LightGBMRanker(), "dataset": dataset, "qid": "query", **arguments})
+            br.ray.train(
+                **{"ranker": br.LightGBMRanker(), "dataset": dataset, "qid": "query", **arguments}
+            )

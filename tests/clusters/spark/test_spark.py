@@ -1,4 +1,5 @@
-"""Training on Spark in this machine gives the model of one process, in a Pipeline and a CrossValidator too."""
+"""Training on Spark in this machine gives the model of one process, in a Pipeline and a
+CrossValidator too."""
 
 import gc
 import os
@@ -66,14 +67,20 @@ def spark():
 @pytest.fixture(scope="module")
 def frame():
     X, y, qid = make_data(100)
-    frame = pd.DataFrame(X, columns=NAMES).assign(label=y, qid=qid, held_out=qid >= 70, fold=qid % 2)
-    return frame.assign(weight=np.random.default_rng(0).uniform(0.5, 2.0, len(y))).sample(frac=1, random_state=0)
+    frame = pd.DataFrame(X, columns=NAMES).assign(
+        label=y, qid=qid, held_out=qid >= 70, fold=qid % 2
+    )
+    return frame.assign(weight=np.random.default_rng(0).uniform(0.5, 2.0, len(y))).sample(
+        frac=1, random_state=0
+    )
 
 
 @pytest.fixture(scope="module")
 def rows(spark, frame):
     """The same rows on Spark, with the features as an array and as single columns."""
-    rows = spark.createDataFrame(frame).withColumn("features", F.array(*NAMES)).repartition(3).cache()
+    rows = (
+        spark.createDataFrame(frame).withColumn("features", F.array(*NAMES)).repartition(3).cache()
+    )
     rows.count()
     return rows
 
@@ -116,13 +123,28 @@ class NeedsFiles(br.surrogates.Power):
 
 
 @pytest.mark.parametrize(
-    ("library", "features", "files"), [("LightGBM", NAMES, "*/2.npy"), ("XGBoost", "features", "*/*/bins*")]
+    ("library", "features", "files"),
+    [("LightGBM", NAMES, "*/2.npy"), ("XGBoost", "features", "*/*/bins*")],
 )
-def test_the_model_is_that_of_one_process_with_features_in_files_too(rows, frame, library, features, files, tmp_path):
-    settings = {"early_stopping_rounds": 2, "learning_rate": 0.4, "k": 5, "n_estimators": 15, "min_child_weight": 5.0}
-    columns = {"features_col": features, "weight_col": "weight", "validation_indicator_col": "held_out"}
+def test_the_model_is_that_of_one_process_with_features_in_files_too(
+    rows, frame, library, features, files, tmp_path
+):
+    settings = {
+        "early_stopping_rounds": 2,
+        "learning_rate": 0.4,
+        "k": 5,
+        "n_estimators": 15,
+        "min_child_weight": 5.0,
+    }
+    columns = {
+        "features_col": features,
+        "weight_col": "weight",
+        "validation_indicator_col": "held_out",
+    }
     loss, name = NeedsFiles(str(tmp_path), files), f"{library}Ranker"
-    model = small(getattr(br.spark, name), loss, **settings, **columns, num_workers=2, cache=str(tmp_path)).fit(rows)
+    model = small(
+        getattr(br.spark, name), loss, **settings, **columns, num_workers=2, cache=str(tmp_path)
+    ).fit(rows)
     assert not list(tmp_path.iterdir())
     X = frame[NAMES] if features is NAMES else frame[NAMES].to_numpy()
     left, out = ~frame["held_out"].to_numpy(), frame["held_out"].to_numpy()
@@ -149,15 +171,26 @@ def test_a_worker_without_queries_takes_no_part(rows, frame):
     rows = rows.withColumn("features", F.concat("features", F.array(F.lit(None))))
     model = small(br.spark.XGBoostRanker, num_workers=2).fit(rows.filter("qid = 7"))
     X, is_query = frame[NAMES].assign(missing=np.nan).to_numpy(), frame["qid"].to_numpy() == 7
-    expected = small(br.XGBoostRanker).fit(X[is_query], frame["label"][is_query], frame["qid"][is_query])
+    expected = small(br.XGBoostRanker).fit(
+        X[is_query], frame["label"][is_query], frame["qid"][is_query]
+    )
     assert_close(model.ranker.predict(X), expected.predict(X))
 
 
 def test_the_queries_held_out_do_not_depend_on_the_number_of_workers(rows):
-    settings = {"n_estimators": 30, "early_stopping_rounds": 3, "learning_rate": 0.5, "validation_fraction": 0.3}
-    alone, together = (small(br.spark.XGBoostRanker, num_workers=n, **settings).fit(rows).ranker for n in (1, 2))
+    settings = {
+        "n_estimators": 30,
+        "early_stopping_rounds": 3,
+        "learning_rate": 0.5,
+        "validation_fraction": 0.3,
+    }
+    alone, together = (
+        small(br.spark.XGBoostRanker, num_workers=n, **settings).fit(rows).ranker for n in (1, 2)
+    )
     assert alone.best_iteration_ == together.best_iteration_ < 27
-    (history,), (other,) = (list(ranker.evals_result_["valid_0"].values()) for ranker in (alone, together))
+    (history,), (other,) = (
+        list(ranker.evals_result_["valid_0"].values()) for ranker in (alone, together)
+    )
     np.testing.assert_allclose(history, other, atol=1e-9)
 
 
@@ -177,9 +210,18 @@ def test_rows_that_are_invalid_are_errors(rows, frame):
     first = F.col("qid") == 3
     ragged = rows.withColumn("features", F.when(first, F.array("x0")).otherwise(F.col("features")))
     cases = [
-        (rows.withColumn("label", F.when(~first, F.col("label"))), r"worker \d: relevance.* is not finite"),
-        (rows.withColumn("held_out", F.lit(None).cast("boolean")), "there are no queries to validate on"),
-        (rows.withColumn("held_out", F.col("x1") > 0), "must have one value for all rows of a query"),
+        (
+            rows.withColumn("label", F.when(~first, F.col("label"))),
+            r"worker \d: relevance.* is not finite",
+        ),
+        (
+            rows.withColumn("held_out", F.lit(None).cast("boolean")),
+            "there are no queries to validate on",
+        ),
+        (
+            rows.withColumn("held_out", F.col("x1") > 0),
+            "must have one value for all rows of a query",
+        ),
         (ragged, r"worker \d: each row of features_col must have 10 numbers .* and not be null"),
     ]
     columns = {"weight_col": "weight", "validation_indicator_col": "held_out"}
@@ -195,27 +237,68 @@ def test_rows_that_are_invalid_are_errors(rows, frame):
 
 def test_arguments_that_are_wrong_are_errors_before_workers_start(rows):
     for parameters, kind, message in [
-        ({"qid_col": "weight"}, TypeError, "the column 'weight' has the type double, but must be of integers or str"),
-        ({"label_col": "features"}, TypeError, "'features' has the type array<double>, but must be of numbers"),
-        ({"features_col": "label"}, TypeError, "'label' has the type double, but must be of vectors or arrays"),
-        ({"features_col": ["x0", "features"]}, TypeError, "'features' has the type array<double>, but must be of numb"),
-        ({"validation_indicator_col": "x0"}, TypeError, "'x0' has the type double, but must be bool, or 0 and 1"),
-        ({"early_stopping_rounds": 2}, ValueError, "needs validation queries: give validation_indicator_col or valid"),
+        (
+            {"qid_col": "weight"},
+            TypeError,
+            "the column 'weight' has the type double, but must be of integers or str",
+        ),
+        (
+            {"label_col": "features"},
+            TypeError,
+            "'features' has the type array<double>, but must be of numbers",
+        ),
+        (
+            {"features_col": "label"},
+            TypeError,
+            "'label' has the type double, but must be of vectors or arrays",
+        ),
+        (
+            {"features_col": ["x0", "features"]},
+            TypeError,
+            "'features' has the type array<double>, but must be of numb",
+        ),
+        (
+            {"validation_indicator_col": "x0"},
+            TypeError,
+            "'x0' has the type double, but must be bool, or 0 and 1",
+        ),
+        (
+            {"early_stopping_rounds": 2},
+            ValueError,
+            "needs validation queries: give validation_indicator_col or valid",
+        ),
         ({"num_workers": 0}, ValueError, "num_workers must be an integer of at least 1"),
-        ({"num_leafs": 3}, ValueError, "neither the ranker nor LightGBM has a parameter 'num_leafs'"),
+        (
+            {"num_leafs": 3},
+            ValueError,
+            "neither the ranker nor LightGBM has a parameter 'num_leafs'",
+        ),
     ]:
         with pytest.raises(kind, match=message):
             br.spark.LightGBMRanker(**parameters).fit(rows)
-    with pytest.raises(ValueError, match="the DataFrame has no rows, or features_col is null in the first one"):
+    with pytest.raises(
+        ValueError, match="the DataFrame has no rows, or features_col is null in the first one"
+    ):
         br.spark.LightGBMRanker().fit(rows.filter("qid < 0"))
 
 
-def test_a_cross_validator_has_folds_of_whole_queries_and_a_pipeline_can_be_saved(rows, frame, tmp_path):
+def test_a_cross_validator_has_folds_of_whole_queries_and_a_pipeline_can_be_saved(
+    rows, frame, tmp_path
+):
     rows = rows.withColumnRenamed("label", "the.label")
-    ranker = small(br.spark.LightGBMRanker, n_estimators=2, features_col="vector", label_col="the.label")
-    grid = ParamGridBuilder().addGrid(ranker.n_estimators, [8]).addGrid(ranker.getParam("max_bin"), [15]).build()
+    ranker = small(
+        br.spark.LightGBMRanker, n_estimators=2, features_col="vector", label_col="the.label"
+    )
+    grid = (
+        ParamGridBuilder()
+        .addGrid(ranker.n_estimators, [8])
+        .addGrid(ranker.getParam("max_bin"), [15])
+        .build()
+    )
     evaluator = br.spark.MeasureEvaluator("ndcg@10", label_col="the.label")
-    search = CrossValidator(estimator=ranker, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, foldCol="fold")
+    search = CrossValidator(
+        estimator=ranker, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, foldCol="fold"
+    )
     assembler = VectorAssembler(inputCols=NAMES, outputCol="vector")
     model = Pipeline(stages=[assembler, search]).fit(rows)
     best = model.stages[1].bestModel.ranker
@@ -238,12 +321,20 @@ def test_a_cross_validator_has_folds_of_whole_queries_and_a_pipeline_can_be_save
 def test_the_evaluator_is_the_measure_of_all_queries(rows, frame):
     scored = rows.withColumn("score", F.col("x1") - F.col("x2"))
     expected = br.get_measure("map")(frame["label"], frame["x1"] - frame["x2"], frame["qid"])
-    assert br.spark.MeasureEvaluator("map", prediction_col="score").evaluate(scored) == pytest.approx(expected)
+    assert br.spark.MeasureEvaluator("map", prediction_col="score").evaluate(
+        scored
+    ) == pytest.approx(expected)
     with pytest.raises(ValueError, match="undefined for all queries"):
         br.spark.MeasureEvaluator(prediction_col="score").evaluate(scored.filter("qid < 0"))
-    with pytest.raises(TypeError, match="'x0' has the type double, but must be of integers or strings"):
+    with pytest.raises(
+        TypeError, match="'x0' has the type double, but must be of integers or strings"
+    ):
         br.spark.MeasureEvaluator(prediction_col="score", qid_col="x0").evaluate(scored)
 
 
 def test_workers_have_addresses_that_others_can_reach():
-    assert _own_address(["127.0.0.3", "127.0.0.2"], 0) == _own_address(["127.0.0.1", "127.0.0.1"], 1) == "127.0.0.1"
+    assert (
+        _own_address(["127.0.0.3", "127.0.0.2"], 0)
+        == _own_address(["127.0.0.1", "127.0.0.1"], 1)
+        == "127.0.0.1"
+    )

@@ -1,4 +1,5 @@
-"""The process from which Spark forks its Python workers, with the modules that all of them need imported once."""
+"""The process from which Spark forks its Python workers, with the modules that all of them need
+imported once."""
 
 if __name__ == "__main__":
     import lightgbm  # noqa: F401

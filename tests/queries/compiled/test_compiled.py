@@ -1,4 +1,5 @@
-"""The compiled library: results are those of NumPy, and a library that is missing, broken or old is not used."""
+"""The compiled library: results are those of NumPy, and a library that is missing, broken or old is
+not used."""
 
 import ctypes
 import re
@@ -15,7 +16,9 @@ from boostrank.surrogates import PairwiseLogistic, PairwiseSquared, get_surrogat
 
 PACKAGE = Path(compiled.__file__).parent
 NAMES = ["pairwise-logistic", "pairwise-squared-hinge", "consistent-lambdarank"]
-needs_library = pytest.mark.skipif(not compiled.is_available(), reason="boostrank was installed without a C compiler")
+needs_library = pytest.mark.skipif(
+    not compiled.is_available(), reason="boostrank was installed without a C compiler"
+)
 
 
 def with_and_without(function):
@@ -43,13 +46,16 @@ def test_results_are_those_of_numpy(name, sizes, seed, scale, digits, shift):
     scores = np.round(random.normal(size=n) * scale + shift, digits)
     targets = random.random(n) * random.integers(0, 2, n)
     queries = Queries.from_sizes(sizes)
-    ours, expected = with_and_without(lambda: get_surrogate(name).gradient_hessian(scores, targets, queries))
-    # The largest term of the gradient: the weight of a pair, which is 1 or larger for documents of near scores.
+    ours, expected = with_and_without(
+        lambda: get_surrogate(name).gradient_hessian(scores, targets, queries)
+    )
+    # The largest term of the gradient: the weight of a pair, which is 1 or larger for documents of
+    # near scores.
     term = max(1.0, np.abs(scores - shift).max()) if "squared" in name else 1.0
     if name == "consistent-lambdarank":
         term = get_surrogate(name).at(scores, queries).weight.max(initial=0.0)
-    # NumPy computes terms such as w (1 - p) as w - w p. Rounding errors are some units in the last place of w, however
-    # small 1 - p is, and a document is in up to 39 pairs.
+    # NumPy computes terms such as w (1 - p) as w - w p. Rounding errors are some units in the last
+    # place of w, however small 1 - p is, and a document is in up to 39 pairs.
     tolerance = 1e-13 * term + 1e-11 * term * np.abs(expected[1]).max()
     for one, other in zip(ours, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=tolerance)
@@ -63,7 +69,9 @@ def test_arrays_of_other_types_and_strides_are_copied(name):
     expected = get_surrogate(name).gradient_hessian(scores, targets.astype(float), queries)
     strided = np.repeat(scores, 2)[::2]
     assert not strided.flags.c_contiguous
-    for one, other in zip(get_surrogate(name).gradient_hessian(strided, targets, queries), expected, strict=True):
+    for one, other in zip(
+        get_surrogate(name).gradient_hessian(strided, targets, queries), expected, strict=True
+    ):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(ValueError, match=r"values of the shape \(6,\) for 7 documents"):
         get_surrogate(name).gradient_hessian(scores, targets[1:].astype(float), queries)
@@ -72,7 +80,9 @@ def test_arrays_of_other_types_and_strides_are_copied(name):
 @needs_library
 @pytest.mark.parametrize("cutoff", [0, -1, 3])
 def test_cutoffs_of_no_rank_are_errors(cutoff):
-    with pytest.raises(ValueError, match=rf"cutoffs\[1\] must be an integer from 1 to 2; got {cutoff}"):
+    with pytest.raises(
+        ValueError, match=rf"cutoffs\[1\] must be an integer from 1 to 2; got {cutoff}"
+    ):
         compiled.first_ranks(np.arange(5.0), Queries.from_sizes([3, 2]), np.array([1, cutoff]))
 
 
@@ -80,7 +90,11 @@ def test_subclasses_with_other_functions_do_not_use_the_library():
     class Squared(PairwiseLogistic):
         margin = "squared"
 
-    queries, scores, targets = Queries.from_sizes([4]), np.array([0.5, -1.0, 2.0, 0.0]), np.array([0.4, 0.0, 0.1, 0.0])
+    queries, scores, targets = (
+        Queries.from_sizes([4]),
+        np.array([0.5, -1.0, 2.0, 0.0]),
+        np.array([0.4, 0.0, 0.1, 0.0]),
+    )
     for ours, expected in zip(
         Squared().gradient_hessian(scores, targets, queries),
         PairwiseSquared().gradient_hessian(scores, targets, queries),
@@ -103,7 +117,9 @@ def prototypes():
     }
     found = {}
     for name, arguments in re.findall(r"^EXPORT int64_t (\w+)\(([^)]*)\)", sources, re.MULTILINE):
-        types = [re.sub(r"\w+$", "", one.strip().removeprefix("const ")) for one in arguments.split(",")]
+        types = [
+            re.sub(r"\w+$", "", one.strip().removeprefix("const ")) for one in arguments.split(",")
+        ]
         found[name] = [kinds[one] for one in types if one != ""]
     return found
 
@@ -115,7 +131,9 @@ def test_arguments_are_those_of_the_c_functions():
 
 
 def test_the_numbers_of_the_interface_agree():
-    assert f"#define INTERFACE {compiled.INTERFACE} " in (PACKAGE / "module.c").read_text().replace("\n", " ")
+    assert f"#define INTERFACE {compiled.INTERFACE} " in (PACKAGE / "module.c").read_text().replace(
+        "\n", " "
+    )
 
 
 def test_without_the_library_numpy_is_used(monkeypatch):
