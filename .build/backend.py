@@ -1,7 +1,7 @@
 """The build backend: that of setuptools, with what pyproject.toml cannot say.
 
-The source distribution has all that the tests read, and the description of the package is README.md with links that
-work where the files that it links to are not.
+The source distribution has all that the tests read, and the description of the package is README.md
+with links that work where the files that it links to are not.
 """
 
 import re
@@ -30,7 +30,10 @@ exclude MANIFEST.in
 
 
 def absolute(link, *, repository, version):
-    """A link to a file of the repository; without its address, the text of the link, and of a picture nothing."""
+    """A link to a file of the repository.
+
+    Without its address, it is the text of the link, and of a picture nothing.
+    """
     is_picture, text, path = link.groups()
     if repository is None:
         return "" if is_picture else text
@@ -39,11 +42,13 @@ def absolute(link, *, repository, version):
 
 
 def description(folder):
-    """The text of README.md, with links that begin with the address of the sources in pyproject.toml."""
+    """The text of README.md, whose links begin with the address of the sources."""
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     repository = project.get("urls", {}).get("Source")
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    return RELATIVE_LINK.sub(partial(absolute, repository=repository, version=project["version"]), readme)
+    return RELATIVE_LINK.sub(
+        partial(absolute, repository=repository, version=project["version"]), readme
+    )
 
 
 def build_sdist(sdist_directory, config_settings=None):

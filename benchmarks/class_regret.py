@@ -1,5 +1,6 @@
-"""Class regret of losses: NDCG that the minimizer loses where documents share scores, to the best
-shared scores.
+"""Class regret of losses: how far their minimizers are from the best shared scores, in NDCG.
+
+It is what the minimizer loses where documents share scores.
 
 python benchmarks/class_regret.py [--problems 150] [--trained 150] [--output FOLDER]
 
@@ -151,9 +152,7 @@ def of_minimizers(n_problems):
 
 
 def exchanged(problem, scores):
-    """Ranks of the scores after exchanges of neighbours while the expected NDCG increases, always
-    the best one.
-    """
+    """Ranks after exchanges of neighbours, always the best, while the expected NDCG increases."""
     ranks, best = np.argsort(np.argsort(scores)), -1.0
     while problem.expected_ndcg(ranks) > best:
         best = problem.expected_ndcg(ranks)
@@ -166,8 +165,9 @@ def exchanged(problem, scores):
 
 
 def of_minimizers_together(n_problems):
-    """The mean of the minimizers of softmax and consistent-lambdarank, and of exchanges from that
-    of softmax.
+    """The mean of the minimizers of softmax and consistent-lambdarank.
+
+    The other result is that of exchanges from the minimizer of softmax.
     """
     first, second = (
         class_regrets(loss, n_distributions=n_problems, random_state=SEED)
@@ -186,8 +186,9 @@ def of_minimizers_together(n_problems):
 
 
 def data_of(problem):
-    """X, which says the kind, y, and sizes of queries that are drawn in proportion to their
-    probabilities.
+    """X, which says the kind, y, and sizes of queries.
+
+    Queries are drawn in proportion to their probabilities.
     """
     copies = np.maximum(1, np.round(N_QUERIES * problem.probabilities)).astype(int)
     chosen = np.random.default_rng(SEED).permutation(np.repeat(np.arange(len(copies)), copies))

@@ -1,5 +1,6 @@
-"""NDCG@10 on true labels of rankers that learn from clicks, by number of sessions: ours, LightGBM's
-and XGBoost's.
+"""NDCG@10 on true labels of rankers that learn from clicks, by number of sessions.
+
+Ours are compared with LightGBM's and XGBoost's.
 
 python benchmarks/clicks.py DATA ... --runs FOLDER [--seeds 3] [--sessions 20000] [--jobs 1]
                             [--report] [--output FOLDER]
@@ -13,20 +14,22 @@ their gain; irrelevant ones to one user in ten. All rankers have their default p
 of the libraries 100 rounds and the learning rate 0.1; nothing is tuned. They are measured on the
 true labels of the test queries.
 
-click rates                click-through rates as labels of the documents that were shown
-no shrinkage               ClickLabels with the true click model, of the documents that were shown
-..., others irrelevant     both with not_shown="irrelevant"
-ours                       ClickLabels with the true click model, shrink="auto" and not_shown="predict"
-ours, estimated ...        with propensities of the same log (intervention harvesting)
-ours, logger as feature    the mean scores of the logging rankers are one more feature
-ours, starting at ...      they are the scores where boosting starts (init_score)
-..., for DCG               targets for DCG, shrunk with the same prior: ours, and the doubly robust ones of Oosterhuis
-ours, by position          the position-based model for clicks of another model
-LightGBM, XGBoost          their LambdaMART on single sessions with clicks; with `position`, with `lambdarank_unbiased`.
-                           Equal sessions are one session with a weight for LightGBM, which gives
-                           the same loss; XGBoost ignores weights in its estimate of position
-                           biases, so that it gets single sessions. They get at most as many
-                           sessions as --sessions says, for the time
+click rates              click-through rates as labels of the documents that were shown
+no shrinkage             ClickLabels with the true click model, of the documents that were shown
+..., others irrelevant   both with not_shown="irrelevant"
+ours                     ClickLabels with the true click model, shrink="auto" and
+                         not_shown="predict"
+ours, estimated ...      with propensities of the same log (intervention harvesting)
+ours, logger as feature  the mean scores of the logging rankers are one more feature
+ours, starting at ...    they are the scores where boosting starts (init_score)
+..., for DCG             targets for DCG, shrunk with the same prior: ours, and the doubly robust
+                         ones of Oosterhuis
+ours, by position        the position-based model for clicks of another model
+LightGBM, XGBoost        their LambdaMART on single sessions with clicks; with `position`, with
+                         `lambdarank_unbiased`. Equal sessions are one session with a weight for
+                         LightGBM, which gives the same loss; XGBoost ignores weights in its
+                         estimate of position biases, so that it gets single sessions. They get at
+                         most as many sessions as --sessions says, for the time
 
 Each job is a file in FOLDER, so that an interrupted run continues where it stopped; other
 --sessions need another FOLDER. With --report no job is run. The table of a dozen rows has means
@@ -81,8 +84,9 @@ SHORT += [(model, method) for model in CLICK_MODELS[1:] for method in METHODS["m
 
 
 def run(data, fold, policy, model, n_sessions, seed, group, max_sessions):
-    """One job: NDCG@10 of a group of methods on one log; without sessions, of full labels and of
-    the logging policy.
+    """One job: NDCG@10 of a group of methods on one log.
+
+    Without sessions, of full labels and of the logging policy.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -157,8 +161,9 @@ def tidy(results):
 
 
 def summarize(rows):
-    """Mean NDCG@10 of each method in each cell, and the mean difference to full labels with its
-    interval.
+    """Mean NDCG@10 of each method in each cell, and the mean difference with its interval.
+
+    The difference is that to full labels.
     """
     unit, cell = ["data", "policy", "seed"], ["data", "policy", "model", "sessions", "method"]
     full = rows[rows["method"] == FULL].groupby(unit)["ndcg@10"].first().rename("full")
@@ -187,9 +192,7 @@ def summarize(rows):
 
 
 def short(table):
-    """What methods lose against full labels, means over data sets, by policy and number of
-    sessions.
-    """
+    """Losses of methods against full labels by policy and sessions, means over data sets."""
     loss = table.assign(
         lost=-table["difference"],
         column=table["policy"] + ", " + table["sessions"].map("{:,}".format),
@@ -204,8 +207,9 @@ def short(table):
 
 
 def plot(table, path):
-    """What is lost against full labels, by number of sessions: means over data sets, a panel by
-    policy.
+    """Draw the loss against full labels by number of sessions, a panel by policy.
+
+    It is the mean over data sets.
     """
     base = table[table["model"] == BASE_MODEL]
     lost = -base.pivot_table("difference", ["policy", "method"], "sessions")
@@ -264,7 +268,10 @@ def main():
     rows = tidy(results)
     table = summarize(rows)
     most = max(one["max_sessions"] for one in results)
-    title = "NDCG@10 on true labels of rankers that learn from clicks, and the difference to full labels"
+    title = (
+        "NDCG@10 on true labels of rankers that learn from clicks, and the difference to full "
+        "labels"
+    )
     summary = short(table)
     print("\nNDCG@10 lost against full labels, means over data sets\n")
     print(markdown(summary, dict.fromkeys(summary, ".3f")))
@@ -276,7 +283,7 @@ def main():
         seeds=", ".join(map(str, sorted(rows["seed"].unique()))),
         notes=[
             f"LightGBM and XGBoost learn from at most {most} sessions with clicks; equal sessions "
-            f"count once for "
+            "count once for "
             "LightGBM, which gets them with weights",
             *(
                 f"runs were made with {text}"

@@ -60,8 +60,9 @@ def fit_on_labels(dataset, seed):
 
 @lru_cache(maxsize=4)
 def logging_policy(data, number, policy, seed):
-    """Both rankers of a policy: their scores of the training queries, mean NDCG@10 and mean scores
-    of the test queries.
+    """Both rankers of a policy: scores of the training queries, and results on the test queries.
+
+    The latter are their mean NDCG@10 and their mean scores.
 
     The rankers of "weak" learn from the labels of one training query in a hundred. Those of "good"
     learn from the labels of half of the training queries, and rank the other half.
@@ -124,15 +125,14 @@ class Experiment:
 
     @cached_property
     def with_clicks(self):
-        """The sessions with clicks, of which some are the same: same documents, positions and
-        clicks.
-        """
+        """The sessions with clicks, of which some have the same documents, positions and clicks."""
         sessions = self.log.sessions
         return np.flatnonzero(sessions.sum(self.log.clicks))
 
     def some_sessions(self):
-        """Rows, positions, clicks and sizes of at most `max_sessions` sessions with clicks, drawn
-        at random.
+        """Rows, positions, clicks and sizes of sessions with clicks.
+
+        At most `max_sessions` are drawn at random.
         """
         chosen = self.with_clicks
         if len(chosen) > self.max_sessions:
@@ -214,8 +214,9 @@ def ours(experiment, model, shrink="auto", not_shown="predict", use=None):
 
 
 def for_dcg(experiment, doubly_robust):
-    """Targets for DCG, with the same prior: shrunk as ClickLabels do it, or the doubly robust ones
-    of Oosterhuis.
+    """Targets for DCG, with the same prior.
+
+    They are shrunk as ClickLabels do it, or the doubly robust ones of Oosterhuis.
     """
     log, X = experiment.counts, dense(experiment.train.X)
     labels = labels_of(experiment, "true", normalize="none", shrink="auto", not_shown="predict")
@@ -273,8 +274,9 @@ def lightgbm_lambdarank(experiment, *, with_positions):
 
 
 def xgboost_unbiased(experiment):
-    """XGBoost's rank:ndcg with `lambdarank_unbiased` on single sessions, at the learning rate of
-    the others.
+    """XGBoost's rank:ndcg with `lambdarank_unbiased` on single sessions.
+
+    The learning rate is that of the others.
 
     Its estimate of position biases ignores weights, so that equal sessions cannot be replaced by
     one with a weight.

@@ -1,8 +1,7 @@
-"""NDCG@10 with features of lists where the lists at prediction are cut otherwise than those of the
-training.
+"""NDCG@10 with features of lists whose lists at prediction are cut otherwise than in training.
 
 python benchmarks/cut_lists.py DATA ... --runs FOLDER [--libraries lightgbm xgboost] [--jobs 2]
-[--output FOLDER]
+                                  [--output FOLDER]
 
 DATA as for quality.py. Each ranker is trained on whole lists of all queries of a fold that are not
 for testing. The lists of its test queries are whole, a random half or quarter of their documents,
@@ -117,7 +116,8 @@ def main():
         table,
         "cut_lists",
         arguments.output,
-        title="NDCG@10 with features of lists minus that of the default ranker, by how the lists at prediction are cut",
+        title="NDCG@10 with features of lists minus that of the default ranker, by how the lists "
+        "at prediction are cut",
         seeds="the number of the fold",
         formats={**dict.fromkeys([*SHARES, f"{N_BEST} best"], "+.4f"), "rounds": ".0f"},
     )

@@ -1,5 +1,4 @@
-"""Time and memory that boostrank adds to a fit on a Dask cluster, against each library's own Dask
-interface.
+"""Time and memory that boostrank adds to a fit on Dask, against each library's own interface.
 
 python benchmarks/dask_overhead.py [--documents 3000000] [--workers 2] [--turns 3] [--output FOLDER]
 
@@ -58,8 +57,9 @@ class TimedSoftmax(Power):
 
 
 def make_part(seed, n_queries):
-    """Features, labels, query ids and query sizes of one partition, of 120 documents a query on
-    average.
+    """Features, labels, query ids and query sizes of one partition.
+
+    A query has 120 documents on average.
     """
     random = np.random.default_rng(seed)
     sizes = random.integers(20, 221, n_queries)
@@ -161,9 +161,7 @@ def fits_on_cluster(client, settings):
 
 
 def measure(client, fit, data):
-    """Seconds of a fit, peak MB of the worker that needs most, and seconds in the objective of the
-    busiest worker.
-    """
+    """Seconds of a fit, the largest peak MB of a worker, and the most seconds in the objective."""
     client.run(reset_peak)
     client.run(lambda dask_worker: setattr(dask_worker, "in_objective", 0.0))
     start = time.perf_counter()
@@ -253,10 +251,10 @@ def main():
         ),
         "dask_overhead",
         arguments.output,
-        title=f"Seconds and memory of a fit with Dask: {n_queries * arguments.partitions * N_DOCUMENTS:,} documents x "
-        f"{N_FEATURES} features in {arguments.partitions} partitions, {arguments.workers} workers "
-        f"of one thread, {arguments.rounds} trees of {arguments.leaves} leaves, {arguments.turns} "
-        f"turns",
+        title="Seconds and memory of a fit with Dask: "
+        f"{n_queries * arguments.partitions * N_DOCUMENTS:,} documents x {N_FEATURES} features in "
+        f"{arguments.partitions} partitions, {arguments.workers} workers of one thread, "
+        f"{arguments.rounds} trees of {arguments.leaves} leaves, {arguments.turns} turns",
         seeds=f"0 to {arguments.partitions - 1}, one for each partition",
         packages=[*PACKAGES, "dask"],
     )

@@ -1,8 +1,9 @@
-"""What a boosting round on a Dask cluster computes and communicates, by number of workers, and a
-model of large ones.
+"""Computation and communication of a boosting round on a Dask cluster, by number of workers.
 
-python benchmarks/dask_scaling.py [--workers 1 2 4 8] [--documents 20000] [--rounds 10] [--output
-FOLDER]
+A model of large clusters comes with it.
+
+python benchmarks/dask_scaling.py [--workers 1 2 4 8] [--documents 20000] [--rounds 10]
+                                  [--output FOLDER]
 
 Weak scaling: every worker has the same number of documents (136 float32 features, 120 documents a
 query), and one thread. Trees are those of our defaults, 20 leaves that grow by the largest gain,
@@ -100,8 +101,9 @@ class TimedSoftmax(Power):
 
 
 def tcp_bytes(without_ports):
-    """Bytes that this process has sent and received over its open TCP connections, without those
-    with these ports.
+    """Bytes sent and received over the open TCP connections of this process.
+
+    Those with these ports do not count.
     """
     sent = received = 0
     for name in os.listdir("/proc/self/fd"):
@@ -121,8 +123,9 @@ def tcp_bytes(without_ports):
 
 
 def record_allreduces(without_ports, dask_worker):
-    """Let this worker record its state whenever boostrank calls the collective: once a round, and
-    at the start.
+    """Let this worker record its state whenever boostrank calls the collective.
+
+    That is once a round, and at the start.
     """
     from boostrank.clusters import collective
 
@@ -193,8 +196,9 @@ def model_messages(library, n_workers):
 
 
 def model_rows(library, cpu_ns):
-    """Milliseconds of a round with many workers, by the model; `cpu_ns` is the CPU time for each
-    document.
+    """Milliseconds of a round with many workers, by the model.
+
+    `cpu_ns` is the CPU time for each document.
     """
     rows = []
     for n_workers in MODEL_WORKERS:
@@ -258,7 +262,8 @@ def main():
         table,
         "dask_scaling",
         arguments.output,
-        title=f"A boosting round on Dask by number of workers: {N_FEATURES} features, workers of one thread",
+        title=f"A boosting round on Dask by number of workers: {N_FEATURES} features, workers of "
+        "one thread",
         formats={
             "cpu_ms": ".1f",
             "our_bytes": ".0f",
@@ -280,9 +285,9 @@ def main():
         pd.DataFrame(modelled, columns=MODEL_COLUMNS),
         "dask_scaling_model",
         arguments.output,
-        title=f"Model of a boosting round with {MODEL_DOCUMENTS:,} documents and {THREADS} threads on each worker, "
-        f"{BYTES_PER_SECOND * 8 / 1e9:.0f} Gbit/s and {SECONDS_PER_MESSAGE * 1e6:.0f} "
-        f"microseconds for each message",
+        title=f"Model of a boosting round with {MODEL_DOCUMENTS:,} documents and {THREADS} threads "
+        f"on each worker, {BYTES_PER_SECOND * 8 / 1e9:.0f} Gbit/s and "
+        f"{SECONDS_PER_MESSAGE * 1e6:.0f} microseconds for each message",
         notes=["LightGBM trains on at most 2^31 - 1 documents on all workers together"],
         **shared,
     )

@@ -1,9 +1,10 @@
-"""Processor time of a fit with default parameters, against LambdaMART with the library's default
-and with more rounds.
+"""Processor time of a fit with default parameters, against that of LambdaMART.
+
+LambdaMART has the library's default number of rounds, and more.
 
 python benchmarks/default_time.py --runs FOLDER [--sizes 100000 300000] [--labels noisy clean]
-                                  [--libraries lightgbm xgboost] [--turns 1] [--jobs 1] [--output
-                                  FOLDER]
+                                  [--libraries lightgbm xgboost] [--turns 1] [--jobs 1]
+                                  [--output FOLDER]
 
 Our default finds its number of rounds by itself, so that time depends on the labels. Data have 136
 float32 features and queries of 120 documents, as MSLR-WEB30K. With "noisy" labels and 100,000
@@ -12,9 +13,8 @@ has 0.95. The rankers are
 
 default         the library's LambdaMART with its default parameters
 early stopping  the same with as many rounds as early stopping gives it: the best of up to 3000 on a
-fifth of the
-                queries, with a patience of 50 rounds. The time is that of a fit on all queries with
-                this number.
+                fifth of the queries, with a patience of 50 rounds. The time is that of a fit on all
+                queries with this number.
 ours            our ranker with its default parameters
 
 Each fit has one thread. Turns differ in the random state. The table, default_time.csv, has medians
@@ -51,9 +51,7 @@ CELL = ["library", "labels", "documents"]
 
 @lru_cache(maxsize=1)
 def make_fold(labels, n_documents):
-    """Queries to train on with `n_documents` documents in all, queries to hold out from them, and
-    test queries.
-    """
+    """Queries to train on, with `n_documents` documents, queries to hold out, and test queries."""
     n_train = n_documents // N_DOCUMENTS
     data = make_interactions(
         n_train + N_TEST, NOISE[labels], 0, n_documents=N_DOCUMENTS, n_features=N_FEATURES
@@ -65,9 +63,7 @@ def make_fold(labels, n_documents):
 
 
 def run(library, labels, n_documents, turn, name):
-    """One job: processor seconds of a fit and of a prediction, number of rounds, and NDCG@10 on the
-    test queries.
-    """
+    """One job: processor seconds of fit and prediction, rounds, and NDCG@10 of the test queries."""
     fold = make_fold(labels, n_documents)
     parameters = {**RUNNING[library], "random_state": turn}
     make = OURS[library] if name == "ours" else BASELINES[library].make
@@ -141,7 +137,8 @@ def main():
         table_of([json.loads(path.read_text()) for path in jobs]),
         "default_time",
         arguments.output,
-        title=f"Processor seconds of a fit with default parameters: {N_FEATURES} features, one thread",
+        title=f"Processor seconds of a fit with default parameters: {N_FEATURES} features, one "
+        "thread",
         seeds=", ".join(map(str, range(arguments.turns))),
         formats={"rounds": ".0f", "predict_ms_per_query": ".2f"},
     )

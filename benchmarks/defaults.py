@@ -1,17 +1,17 @@
-"""Which loss and which parameters the rankers should have by default: NDCG@10 on held-out training
-queries.
+"""Which loss and parameters rankers should have by default: NDCG@10 of held-out training queries.
 
-python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2] [--only CANDIDATES
-[--table NAME]]
+python benchmarks/defaults.py DATA ... --runs FOLDER [--splits 1] [--jobs 2]
+                                 [--only CANDIDATES [--table NAME]]
 
 DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits`
 times at random into three quarters to train on and one quarter to hold out; test queries are not
 used. Each candidate is trained with the other parameters at their defaults. The table,
 defaults.csv, has its differences to the LambdaMART of the library (that of its own ranker, with
-default parameters), by data set and in the mean over the real data sets, with standard errors. A
-query that is held out several times counts once, with its mean. Queries without a relevant document
-are left out. "worse" is the number of real data sets on which the difference is below minus two
-standard errors.
+default parameters), by data set and in the mean over the real data sets, with standard errors; the
+mean number of rounds; and "times", the geometric mean over all sets of the time of a fit relative
+to that LambdaMART. A query that is held out several times counts once, with its mean. Queries
+without a relevant document are left out. "worse" is the number of real data sets on which the
+difference is below minus two standard errors.
 
 To add a candidate, add a row to a table; only what is new is trained. With `--only`, a few
 candidates are compared on many divisions; the table is then defaults_few.csv, or NAME.csv.
@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from class_regret import DividedByPower
 from jobs import read_results, run_jobs
-from quality_methods import BASELINES, OURS, RUNNING
+from quality_methods import BASELINES, OURS, RUNNING, processor_seconds
 from reporting import make_parser, publish
 from workloads import SYNTHETIC, data_name, read_folds, training_queries
 
@@ -49,11 +49,13 @@ WITHOUT_SAMPLES = {"subsample_queries": 1.0, "colsample_bynode": 1.0}
 PLAIN = {**WITHOUT_SAMPLES, "n_estimators": 100, "learning_rate": 0.1}
 #: Trees that fit harder.
 HARD = {"learning_rate": 0.1, "reg_lambda": 1.0}
+#: Learning rates, and shares of the features that a tree and a node draw.
+RATES = (0.04, 0.06, 0.08, 0.1, 0.12)
+SHARES = ((0.65, 0.6), (0.5, 0.8), (0.8, 0.5))
 #: Candidates, in which only what differs from the default is named.
 COMMON = [
     {},
     {"objective": "consistent-lambdarank"},
-    {"objective": "softmax"},
     {"objective": "power"},
     {"objective": "pairwise-exponential"},
     {"objective": "pairwise-logistic"},
@@ -66,15 +68,14 @@ COMMON = [
     {"subsample_queries": 1.0},
     {"subsample_queries": 0.7},
     {"subsample_queries": 0.3},
-    {"colsample_bytree": 0.8, "colsample_bynode": 0.5},
-    {"colsample_bytree": 0.5, "colsample_bynode": 0.8},
     {"colsample_bytree": 1.0, "colsample_bynode": 0.4},
-    {"n_estimators": 375},
-    {"learning_rate": 0.02},
-    {"learning_rate": 0.08},
-    {"learning_rate": 0.15},
+    {"n_estimators": 200},
     {"reg_lambda": 5.0},
     {"reg_lambda": 100.0},
+    *(
+        {"learning_rate": rate, "colsample_bytree": by_tree, "colsample_bynode": by_node}
+        for (by_tree, by_node), rate in itertools.product(SHARES, RATES)
+    ),
 ]
 OTHERS = {
     "lightgbm": [
@@ -99,12 +100,13 @@ def text_of(parameters):
 
 
 def candidates(library):
-    """Name of the objective and parameters of each candidate; the baseline is the first one, and
-    has no objective.
+    """Name of the objective and parameters of each candidate.
+
+    The baseline is the first one, and has no objective.
     """
     found = [(None, {})]
     for row in [*COMMON, *({"objective": name} for name in LOSSES), *OTHERS[library]]:
-        parameters = {"objective": "ensemble", **row}
+        parameters = {"objective": "softmax", **row}
         candidate = (parameters.pop("objective"), parameters)
         if candidate not in found:
             found.append(candidate)
@@ -120,13 +122,16 @@ def run(data, number, split, library, objective, parameters):
     ranker = accept_qid(make(**loss, **RUNNING[library], random_state=split, **parameters))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        scores = ranker.fit(X[kept], y[kept], qid[kept]).predict(X[held_out])
+        _, seconds = processor_seconds(library, lambda: ranker.fit(X[kept], y[kept], qid[kept]))
+        scores = ranker.predict(X[held_out])
     y, qid = y[held_out], qid[held_out]
     return {
         "data": data_name(data),
         "library": library,
         "objective": objective or "LambdaMART",
         "parameters": text_of(parameters),
+        "rounds": int(ranker.best_iteration_),
+        "fit_s": seconds,
         # The queries in the sequence in which they first appear, which is that of their values.
         "query": pd.unique(qid).tolist(),
         "ndcg": br.ndcg_score(y, scores, qid, k=10, empty="skip", per_query=True).tolist(),
@@ -163,9 +168,7 @@ def jobs_of(arguments):
 
 
 def difference_table(results):
-    """A row for each candidate: its differences to the baseline of its library, by data set and in
-    the mean.
-    """
+    """A row for each candidate: differences to the library's baseline, by data set and mean."""
     rows = (
         pd.DataFrame(results)
         .explode(["query", "ndcg"])
@@ -175,6 +178,7 @@ def difference_table(results):
     by_query = rows.groupby(["library", "objective", "parameters", "data", "query"], sort=False)[
         "ndcg"
     ].mean()
+    times = times_table(results)
     # A query has a row, and a candidate a column.
     values = by_query.unstack(["objective", "parameters"])
     tables = []
@@ -188,6 +192,7 @@ def difference_table(results):
         real = [name for name in means if name != SYNTHETIC]
         table = pd.DataFrame({"library": library, "mean": means[real].mean(axis=1, skipna=False)})
         table["mean_se"] = np.sqrt((errors[real] ** 2).sum(axis=1)) / len(real)
+        table = table.join(times.loc[library])
         table["worse"] = (means[real] < -2 * errors[real]).sum(axis=1)
         for name in means:
             table[name], table[f"{name}_se"] = means[name], errors[name]
@@ -196,10 +201,23 @@ def difference_table(results):
     return table[["library", *table.columns.drop("library")]]
 
 
-def chosen(text):
-    """The candidates that are asked for: library, name of the objective or None, and parameters as
-    text.
+def times_table(results):
+    """Mean number of rounds, and the geometric mean over data sets of the time of a fit.
+
+    The time is that of the candidate divided by that of the baseline of its library.
     """
+    rows = pd.DataFrame(results)
+    keys = ["library", "data", "objective", "parameters"]
+    by_set = rows.groupby(keys)[["fit_s", "rounds"]].mean()
+    baseline = by_set.xs(("LambdaMART", ""), level=["objective", "parameters"])["fit_s"]
+    ratios = np.log(by_set["fit_s"] / baseline)
+    candidates = ["library", "objective", "parameters"]
+    times = np.exp(ratios.groupby(candidates).mean()).rename("times")
+    return pd.DataFrame({"times": times, "rounds": by_set["rounds"].groupby(candidates).mean()})
+
+
+def chosen(text):
+    """The candidates that are asked for: library, objective or None, and parameters as text."""
     parts = [[part.strip() for part in candidate.split(":")] for candidate in text.split(";")]
     return [
         (library, None if objective == "LambdaMART" else objective, rest)
@@ -238,7 +256,8 @@ def main():
         table,
         arguments.table or ("defaults_few" if arguments.only else "defaults"),
         arguments.output,
-        title="Differences of NDCG@10 to the LambdaMART of the library on held-out training queries",
+        title="Differences of NDCG@10 to the LambdaMART of the library on held-out training "
+        "queries",
         seeds=", ".join(map(str, range(arguments.splits))),
         formats={
             **dict.fromkeys(differences, "+.4f"),

@@ -1,5 +1,6 @@
-"""Fusion of 18 retrieval runs of DBpedia-Entity: rules, weights that are learned from judged
-queries, and a ranker.
+"""Fusion of 18 retrieval runs of DBpedia-Entity: rules, learned weights, and a ranker.
+
+Weights are learned from judged queries.
 
 python benchmarks/fusion.py --data FOLDER [--output FOLDER]
 
@@ -53,8 +54,9 @@ def scores_of(run, qid):
 
 
 def fused(runs, train, qrels):
-    """The fused runs of one fold, by method; `train` and `qrels` are runs and judgments of the
-    other folds.
+    """The fused runs of one fold, by method.
+
+    `train` and `qrels` are runs and judgments of the other folds.
     """
     methods = {"rrf": br.fuse(runs)}
     for normalize in ("min_max", "z_score", "rank"):

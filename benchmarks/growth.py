@@ -1,5 +1,4 @@
-"""How time and peak memory of a fit grow with the data, against the ranking objectives of each
-library.
+"""Growth of time and memory of a fit with the data, against each library's own objectives.
 
 python benchmarks/growth.py --runs FOLDER [--sizes 10000,...] [--lengths 120,10,5000] [--turns 3]
                             [--objectives lambdarank ...] [--rounds 20] [--output FOLDER]
@@ -125,9 +124,7 @@ def with_ratios(rows):
 
 
 def exponent(rows):
-    """Slope of log seconds over log documents and its 95% interval, NaN where there are not enough
-    fits.
-    """
+    """Slope of log seconds over log documents with its 95% interval; NaN with too few fits."""
     large = rows[rows["documents"] >= MIN_DOCUMENTS_FOR_EXPONENT]
     slope = low = high = np.nan
     if large["documents"].nunique() > 1:
@@ -154,8 +151,9 @@ def summarize(rows):
 
 
 def plot(table, path, seconds):
-    """Seconds over documents, and below them ratios to LambdaMART, a column of panels per length of
-    queries.
+    """Draw seconds over documents, and below them ratios to LambdaMART.
+
+    Each length of queries is a column of panels.
     """
     lengths = list(table["query_length"].unique())
     size = (max(7.0, 1.2 + 3.6 * len(lengths)), 6.4)
@@ -243,12 +241,12 @@ def main():
     if len(turns) != len(sizes):
         parser.error(
             f"--turns has {len(turns)} numbers for {len(sizes)} sizes: give one number, or one for "
-            f"each size"
+            "each size"
         )
     if max(arguments.lengths) > min(sizes):
         parser.error(
             f"--lengths has queries that are longer than the smallest of --sizes, {min(sizes)} "
-            f"documents"
+            "documents"
         )
     matplotlib.use("Agg")
     arguments.runs.mkdir(parents=True, exist_ok=True)
@@ -262,7 +260,8 @@ def main():
         table,
         "growth",
         arguments.output,
-        title=f"Processor seconds, peak memory of a fit: {N_FEATURES} features, {arguments.rounds} rounds, 31 leaves",
+        title=f"Processor seconds, peak memory of a fit: {N_FEATURES} features, "
+        f"{arguments.rounds} rounds, 31 leaves",
         seeds="0",
         notes=[
             "exponent_low and exponent_high: its 95% interval; times_lambdamart_low and _high: "

@@ -30,8 +30,9 @@ def bootstrap(values):
 
 
 def coverage(values, size, samples, interval):
-    """The share of samples whose interval contains the mean of all values, and the mean width of
-    the intervals.
+    """The share of samples whose interval contains the mean of all values.
+
+    The other result is the mean width of the intervals.
     """
     rows = np.random.default_rng(SEED).integers(0, len(values), (samples, size))
     low, high = np.transpose([interval(values[drawn]) for drawn in rows])
@@ -57,7 +58,10 @@ def main():
                 found = coverage(first - second, size, arguments.samples, interval)
                 row[f"share_{interval.__name__}"], row[f"width_{interval.__name__}"] = found
             rows.append(row)
-    title = f"Share of {arguments.samples:,} samples of queries whose 95% interval contains the mean difference"
+    title = (
+        f"Share of {arguments.samples:,} samples of queries whose 95% interval contains the mean "
+        "difference"
+    )
     publish(pd.DataFrame(rows), "interval_coverage", arguments.output, title=title, seeds=str(SEED))
 
 

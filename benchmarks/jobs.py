@@ -1,5 +1,6 @@
-"""Jobs that run at the same time, each of which writes one JSON file: an interrupted run continues
-where it stopped.
+"""Jobs that run at the same time, each of which writes one JSON file.
+
+An interrupted run continues where it stopped.
 """
 
 import json
@@ -67,7 +68,8 @@ def run_jobs(function, jobs, n_jobs):
                 result = job.result()
             except Exception as error:
                 n_failed += 1
-                text = f"{path.stem}: {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+                first_line = str(error).strip().partition("\n")[0]
+                text = f"{path.stem}: {type(error).__name__}: {first_line}"
                 progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
             else:
                 _write(path, result)

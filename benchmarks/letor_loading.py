@@ -1,7 +1,7 @@
 """Time of boostrank's LETOR reader against other loaders.
 
-python benchmarks/letor_loading.py                          # a generated dense and a generated sparse file
-python benchmarks/letor_loading.py train.txt rank.train     # files of yours
+python benchmarks/letor_loading.py                       # a generated dense and a sparse file
+python benchmarks/letor_loading.py train.txt rank.train  # files of yours
 python benchmarks/letor_loading.py --megabytes 200 --digits 17 [--output FOLDER]
 
 All loaders read the same file, in turns in one process; a ratio is taken within a turn.
@@ -32,9 +32,7 @@ MIN_TURNS = 5
 
 
 def generate(path, megabytes, n_features, share, digits):
-    """Write about so many megabytes of rows that list a share of the features each, with so many
-    digits.
-    """
+    """Write about so many megabytes of rows with a share of the features and so many digits."""
     random = np.random.default_rng(0)
     left, qid = megabytes * 1_000_000, 0
     with path.open("w") as file:
@@ -52,9 +50,7 @@ def read_with_scikit_learn(path, with_qid):
 
 
 def write_without_qid(path, folder):
-    """Write the file as LightGBM reads it: lines without query id, and the sizes of queries in a
-    file beside it.
-    """
+    """Write the file as LightGBM reads it: lines without query id, and a file of query sizes."""
     lines = [line.partition("#")[0].split() for line in path.read_text().splitlines()]
     copy = Path(folder, "without_qid.txt")
     copy.write_text("".join(f"{label} {' '.join(rest)}\n" for label, _, *rest in lines))
@@ -83,9 +79,7 @@ def read_and_convert(path, make):
 
 
 def comparisons(path, copy):
-    """Lists of loaders by name; the first of each list is the one that the others are compared
-    with.
-    """
+    """Lists of loaders by name, each of which is compared with the first of its list."""
     with_qid = copy is not None
     arrays = {
         "read_letor": lambda: read_letor(path),
@@ -186,8 +180,8 @@ def main():
         pd.DataFrame(rows, columns=columns),
         "letor_loading",
         arguments.output,
-        title=f"Megabytes per second of loaders of LETOR files, medians of {arguments.turns} turns, "
-        f"{n_threads()} threads",
+        title="Megabytes per second of loaders of LETOR files, medians of "
+        f"{arguments.turns} turns, {n_threads()} threads",
         seeds="0",
     )
 

@@ -1,5 +1,6 @@
-"""Measures as other libraries compute them, by their public functions, under the names of
-:func:`boostrank.reconcile`.
+"""Measures as other libraries compute them, by their public functions.
+
+Their names are those of :func:`boostrank.reconcile`.
 
 Every function takes the name of the metric in that library, then labels, scores and sorted query
 ids, and returns the library's mean. A library that has no function of labels and scores gets the
@@ -16,8 +17,9 @@ OTHERS = ("catboost", "ir-measures", "pytrec-eval-terrier", "ranx")
 
 
 def scikit_learn(metric, y, scores, qid, weights=None):
-    """A loop over queries; a query of one document, for which `ndcg_score` raises, gets an
-    irrelevant last document.
+    """A loop over queries.
+
+    A query of one document, for which `ndcg_score` raises, gets an irrelevant last document.
     """
     import sklearn.metrics
 
@@ -77,8 +79,9 @@ def catboost(metric, y, scores, qid, weights=None):
 
 
 def by_query(values, qid, digits=0, prefix="q"):
-    """Python numbers in dictionaries, by query and then by row, whose number gets leading zeros up
-    to `digits`.
+    """Python numbers in dictionaries, by query and then by row.
+
+    The number of the row gets leading zeros up to `digits`.
     """
     nested = {}
     for row, (query, value) in enumerate(zip(qid.tolist(), values.tolist(), strict=True)):

@@ -20,7 +20,7 @@ from reporting import make_parser, publish
 from timing import median_ratios, run_in_fresh_process, seconds_in_turns
 from workloads import make_queries
 
-from boostrank.queries import list_features
+from boostrank.kernels import list_features
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 
@@ -37,10 +37,13 @@ PEAK = """
 import numpy as np
 from quality_methods import OURS
 X, y, qid = (np.load({folder!r} + name + ".npy") for name in ("/X", "/y", "/qid"))
-OURS[{library!r}](n_estimators=2, n_jobs=1, query_features={kinds!r}).fit(X[:500], y[:500], qid[:500])
+ranker = OURS[{library!r}](n_estimators=2, n_jobs=1, query_features={kinds!r})
+ranker.fit(X[:500], y[:500], qid[:500])
 def memory(name):
     # The peak that resource.getrusage gives is also that of the process that started this one.
-    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name)) * 1024
+    for line in open("/proc/self/status"):
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
 before = memory("VmRSS")
 OURS[{library!r}](n_estimators=2, n_jobs=1, query_features={kinds!r}).fit(X, y, qid)
 print((memory("VmHWM") - before) / X.nbytes)
@@ -121,8 +124,8 @@ def main():
         fits(arguments.documents, arguments.turns),
         "list_features_fit",
         arguments.output,
-        title="Processor time of a fit with features of lists, relative to one without, and peaks of the memory of "
-        "fits of these numbers of documents beyond X, relative to that of X",
+        title="Processor time of a fit with features of lists, relative to one without, and peaks "
+        "of the memory of fits of these numbers of documents beyond X, relative to that of X",
         seeds="0",
         formats={
             f"peak_at_{n}": ".2f" for n in (arguments.documents, LARGER * arguments.documents)

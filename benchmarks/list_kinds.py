@@ -1,8 +1,9 @@
-"""Kinds of features of lists, and whether left-out queries can choose between them: on training
-queries.
+"""Kinds of features of lists, and whether left-out queries can choose between them.
+
+All is measured on training queries.
 
 python benchmarks/list_kinds.py DATA ... --runs FOLDER [--splits 2] [--libraries lightgbm xgboost]
-    [--settings none both ...] [--jobs 2] [--output FOLDER]
+                                [--settings none both ...] [--jobs 2] [--output FOLDER]
 
 DATA as for quality.py. In each fold, the queries that are not for testing are divided `--splits`
 times at random into three quarters to train on and one quarter to hold out; test queries are not
@@ -34,7 +35,7 @@ from reporting import make_parser, publish
 from workloads import data_name, read_folds, training_queries
 
 import boostrank as br
-from boostrank.training.settings import MIN_NODE_FEATURES, NODE_SHARE, TREE_SHARE
+from boostrank.training.defaults import MIN_NODE_FEATURES, NODE_SHARE, TREE_SHARE
 
 LISTS = [*SHARES, f"{N_BEST} best"]
 
@@ -132,8 +133,9 @@ def shares(n_columns, n_features, of_all):
 
 
 def run(data, number, split, library, setting):
-    """One job: NDCG@10 of the held-out queries of each kind of lists, NaN without a relevant
-    document.
+    """One job: NDCG@10 of the held-out queries of each kind of lists.
+
+    It is NaN without a relevant document.
     """
     fold = training_queries(read_folds(data)[number])
     kept, held_out = (
@@ -184,9 +186,7 @@ def chosen_by_improvement(results):
 
 
 def agreement(results):
-    """In which share of the trainings "both" has the larger improvement than "none" if it has the
-    larger NDCG@10.
-    """
+    """The share of trainings in which improvement and NDCG@10 agree on "both" against "none"."""
     rows = pd.DataFrame(results)
     whole = [np.nanmean(np.array(values["whole"], dtype=float)) for values in rows["ndcg"]]
     keys = ["library", "data", "training", "setting"]
@@ -197,13 +197,12 @@ def agreement(results):
         .swaplevel(axis=1)
     )
     signs = np.sign(pairs["both"] - pairs["none"]).dropna()
-    return f"both and none: improvement and NDCG@10 agree in {(signs.product(axis=1) > 0).mean():.0%} of {len(signs)}"
+    share = (signs.product(axis=1) > 0).mean()
+    return f"both and none: improvement and NDCG@10 agree in {share:.0%} of {len(signs)}"
 
 
 def table_of(results):
-    """For each kind of lists, the mean difference, its standard error and the least one; a row for
-    each setting.
-    """
+    """Mean difference, its standard error and the least one by kind of lists, a row by setting."""
     rows = pd.DataFrame([{**result, "lists": name} for result in results for name in LISTS])
     for field in ("ndcg", "query"):
         rows[field] = [

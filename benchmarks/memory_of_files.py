@@ -1,5 +1,4 @@
-"""Peak memory of a fit on features in files (br.FeatureFiles) against a fit on an array of the same
-features.
+"""Peak memory of a fit on features in files (br.FeatureFiles) against a fit on an array of them.
 
 python benchmarks/memory_of_files.py [--documents 1000000 2000000] [--output FOLDER]
 
@@ -108,7 +107,8 @@ def main():
         pd.DataFrame(rows, columns=COLUMNS),
         "memory_of_files",
         arguments.output,
-        title=f"Growth of the peak memory in a fit of three rounds, {N_FEATURES} features in float32",
+        title=f"Growth of the peak memory in a fit of three rounds, {N_FEATURES} features in "
+        "float32",
         seeds="0",
         notes=[f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'not set')}"],
     )

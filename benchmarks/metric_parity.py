@@ -1,5 +1,6 @@
-"""Largest difference between measures of a library and what `br.reconcile` says of it, over many
-random data sets.
+"""Largest difference between measures of a library and what `br.reconcile` says of it.
+
+It is that over many random data sets.
 
 python benchmarks/metric_parity.py [--data-sets 50] [--output FOLDER]
 
@@ -57,9 +58,7 @@ def make_data(longest, tied, seed, n_queries=60):
 
 
 def differences(chosen, data):
-    """Largest difference over cutoffs of each of the chosen metrics, given as conventions and their
-    rows.
-    """
+    """Largest difference over cutoffs of each chosen metric: conventions and their rows."""
     y, scores, qid = data
     largest = np.zeros(len(chosen))
     for k in CUTOFFS:
@@ -115,7 +114,8 @@ def main():
         table,
         "metric_parity",
         arguments.output,
-        title=f"Largest difference of measures: {arguments.data_sets} data sets of each kind, 60 queries each",
+        title=f"Largest difference of measures: {arguments.data_sets} data sets of each kind, 60 "
+        "queries each",
         seeds=f"0 to {arguments.data_sets - 1}",
         formats=dict.fromkeys(KINDS, ".0e"),
         packages=[*PACKAGES, *libraries.OTHERS],

@@ -1,9 +1,7 @@
-"""Time of measures over many ragged queries in each library, of reading a run, and of evaluation in
-a boosting round.
+"""Time of measures over many ragged queries, of reading a run, and of evaluation in a round.
 
 python benchmarks/metric_speed.py [--queries 10000] [--documents 120] [--turns 5] [--rows 240000]
-[--lines 1000000]
-                                  [--output FOLDER]
+                                  [--lines 1000000] [--output FOLDER]
 
 First table: all calls get the same labels and scores, some of which are tied, and take turns in one
 process. A first turn, which compiles and fills caches, is not timed; the loop over scikit-learn
@@ -99,16 +97,15 @@ def lightgbm_evaluation(y, scores, sizes, k):
 
 
 def typed_arrays(values, sizes):
-    """The form that ranx's functions take: for each query the numbers and values of its
-    documents.
-    """
+    """The form that ranx's functions take: for each query numbers and values of its documents."""
     pairs = np.column_stack([np.arange(len(values)), values]).astype(np.float64)
     return numba.typed.List(np.split(pairs, np.cumsum(sizes)[:-1]))
 
 
 def calls_by_cutoff(y, scores, qid, sizes, turns):
-    """Functions to time, by what they are and by cutoff; the cutoff is empty where they do not
-    depend on it.
+    """Functions to time, by what they are and by cutoff.
+
+    The cutoff is empty where they do not depend on it.
     """
     judged, run = by_query(y, qid), by_query(scores, qid)
     labels, unsorted = descending_sort_parallel(typed_arrays(y, sizes)), typed_arrays(scores, sizes)
@@ -234,8 +231,9 @@ def reading_table(n_lines, turns):
 
 
 def run_tables(n_lines, n_documents, kind):
-    """Judgments and a run with so many documents a query as DataFrames; `kind` is one of
-    ID_KINDS.
+    """Judgments and a run with so many documents a query as DataFrames.
+
+    `kind` is one of ID_KINDS.
     """
     random, n_queries = np.random.default_rng(0), max(1, n_lines // n_documents)
     if kind == "20,000":
@@ -275,8 +273,9 @@ def pytrec_eval_files(qrels, run):
 
 
 def joining_table(n_lines, turns):
-    """A row for each size of queries and kind of ids: milliseconds of both libraries, and ratios to
-    pytrec_eval's.
+    """A row for each size of queries and kind of ids: milliseconds of both libraries, and ratios.
+
+    Ratios are those to pytrec_eval's.
     """
     rows = []
     for n_documents, kind in product(RUN_SIZES, ID_KINDS):
@@ -429,7 +428,8 @@ def main():
         speed_table(calls, arguments.turns),
         "metric_speed",
         arguments.output,
-        title=f"Milliseconds of NDCG: {len(y):,} documents in {len(sizes):,} queries, {arguments.turns} turns",
+        title=f"Milliseconds of NDCG: {len(y):,} documents in {len(sizes):,} queries, "
+        f"{arguments.turns} turns",
         seeds="0",
         packages=packages,
     )
@@ -438,7 +438,8 @@ def main():
             reading_table(arguments.lines, arguments.turns),
             "reading_speed",
             arguments.output,
-            title=f"Milliseconds to read a run of {arguments.lines:,} lines, {arguments.turns} turns",
+            title=f"Milliseconds to read a run of {arguments.lines:,} lines, {arguments.turns} "
+            "turns",
             seeds="0",
             packages=[*packages, "pandas", "pyarrow"],
         )
@@ -446,7 +447,8 @@ def main():
             joining_table(arguments.lines, arguments.turns),
             "joining_speed",
             arguments.output,
-            title=f"Processor milliseconds of NDCG@10 of a run of {arguments.lines:,} lines, {arguments.turns} turns",
+            title=f"Processor milliseconds of NDCG@10 of a run of {arguments.lines:,} lines, "
+            f"{arguments.turns} turns",
             seeds="0",
             packages=[*packages, "pandas", "pyarrow"],
         )
@@ -457,9 +459,9 @@ def main():
             share_table(training, validation, arguments.rounds),
             "metric_share",
             arguments.output,
-            title=f"Share of NDCG@10 in a boosting round: {len(training[1]):,} documents to train on, "
-            f"{len(validation[1]):,} to validate on, {arguments.features} features, 31 leaves, "
-            f"softmax",
+            title=f"Share of NDCG@10 in a boosting round: {len(training[1]):,} documents to train "
+            f"on, {len(validation[1]):,} to validate on, {arguments.features} features, 31 leaves, "
+            "softmax",
             seeds="0 and 1",
         )
 

@@ -1,9 +1,9 @@
-"""How many messages of a boosting round wait for each other: trainings by 1 to 4 workers over a
-network with a delay.
+"""Number of messages of a boosting round that wait for each other, over a network with a delay.
+
+Trainings are by 1 to 4 workers.
 
 sudo python benchmarks/network_latency.py [--workers 1 2 4] [--delays 0 10] [--documents 3000]
-[--rounds 12]
-                                          [--output FOLDER]
+                                          [--rounds 12] [--output FOLDER]
 
 Weak scaling: every worker has the same number of documents (10 features, 120 documents a query) and
 one thread. Each worker is a process in a network namespace of its own (Linux, as root); this script
@@ -40,6 +40,7 @@ import boostrank as br
 from boostrank.clusters.collective import Tracker
 from boostrank.clusters.driver import checked_settings, specify
 from boostrank.clusters.worker import train_worker
+from boostrank.inputs.table import Table
 from boostrank.surrogates import Power
 from boostrank.training.features import TrainingFeatures
 
@@ -70,8 +71,9 @@ def address(number):
 
 @contextmanager
 def namespace(number):
-    """A network namespace with one interface; gives its name and the descriptor that has the
-    packets it sends.
+    """A network namespace with one interface.
+
+    Its name is returned, and the descriptor that has the packets that it sends.
     """
     name, device = f"boostrank{number}", f"delayed{number}"
     descriptor = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
@@ -125,8 +127,9 @@ class TimedSoftmax(Power):
 
 
 def work(library, rank, n_workers, documents, rounds):
-    """Train as one worker, which exchanges texts with the others over its standard streams, and
-    print the times.
+    """Train as one worker and print the times.
+
+    It exchanges texts with the others over its standard streams.
     """
     # The libraries print too.
     answers = os.fdopen(os.dup(1), "w")
@@ -145,8 +148,8 @@ def work(library, rank, n_workers, documents, rounds):
     loss = TimedSoftmax()
     ranker = RANKERS[library](loss, n_estimators=rounds, random_state=0)
     settings, features = checked_settings(ranker, None), TrainingFeatures()
-    features.learn(X)
-    specification = specify(settings, features, documents * n_workers, settings.random_state())
+    features.learn(Table(X))
+    specification = specify(settings, features, documents * n_workers, settings.make_random_state())
     rows = [((X, y, qid), np.ones(documents // N_DOCUMENTS, dtype=bool))], {}
     tracker = Tracker(address(rank), n_workers) if rank == 0 else None
     tracker_address = json.loads(
@@ -167,8 +170,9 @@ def n_splits(booster):
 
 
 def measure(library, n_workers, delay, documents, rounds):
-    """Milliseconds of a round, the median over rounds and the mean over workers; and the splits of
-    a tree.
+    """Milliseconds of a round, and the splits of a tree.
+
+    The former are the mean over workers of the medians over rounds.
     """
     with ExitStack() as stack:
         spaces = [stack.enter_context(namespace(rank)) for rank in range(n_workers)]
@@ -230,8 +234,8 @@ def main():
         pd.DataFrame(rows, columns=["library", "workers", *columns, "messages", "model_messages"]),
         "network_latency",
         arguments.output,
-        title=f"Milliseconds of a boosting round by workers and delay of packets: {N_FEATURES} features, "
-        f"{arguments.documents} documents and one thread a worker",
+        title="Milliseconds of a boosting round by workers and delay of packets: "
+        f"{N_FEATURES} features, {arguments.documents} documents and one thread a worker",
         seeds="0 to the number of workers - 1",
         formats=dict.fromkeys(["splits", "messages", "model_messages"], ".0f"),
     )

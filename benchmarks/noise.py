@@ -1,22 +1,23 @@
-"""Our defaults and LambdaMART by kind of data and noise of the labels: NDCG@10 on synthetic test
-queries.
+"""Our defaults and LambdaMART by kind of data and noise of the labels, on synthetic data.
 
-python benchmarks/noise.py --runs FOLDER [--kinds grades one interactions offsets] [--libraries
-lightgbm xgboost]
-                           [--queries 50 200 1000] [--seeds 1] [--jobs 2]
+They are compared by NDCG@10 on test queries.
+
+python benchmarks/noise.py --runs FOLDER [--kinds grades one interactions offsets]
+                           [--libraries lightgbm xgboost] [--queries 50 200 1000] [--seeds 1]
+                           [--jobs 2]
 
 Real data sets differ in how much their features say about the labels. Here that is known. Each
 ranker is trained on each kind, and predicts 1000 test queries:
 
-grades        20 features of the document and 4 of its query. The quality is a sum of linear, piecewise linear, periodic
-              and product terms of them with the variance 1, and the label is determined by the
-              quality plus normal noise with the standard deviation "noise". Queries have 5 to 15 or
-              20 to 60 documents.
+grades        20 features of the document and 4 of its query. The quality is a sum of linear,
+              piecewise linear, periodic and product terms of them with the variance 1, and the
+              label is determined by the quality plus normal noise with the standard deviation
+              "noise". Queries have 5 to 15 or 20 to 60 documents.
 one           the same, but the label is 1 for the best document of each query and 0 for the others
 interactions  60 features, interactions among them, grades as rare as in web search; 500 queries of
-60 documents
-offsets       a feature that is the quality plus an offset of the query, and five of noise; labels without noise; 200
-              queries of 20 documents
+              60 documents
+offsets       a feature that is the quality plus an offset of the query, and five of noise; labels
+              without noise; 200 queries of 20 documents
 
 --queries replaces the numbers of training queries of all kinds. The peers are the library's
 LambdaMART with its default parameters, and with 500 rounds; "better" is the one of these with the
@@ -179,7 +180,8 @@ def main():
         table,
         "noise",
         arguments.output,
-        title="NDCG@10 of our defaults and of the LambdaMART of the library, with its default and with 500 rounds",
+        title="NDCG@10 of our defaults and of the LambdaMART of the library, with its default and "
+        "with 500 rounds",
         seeds=", ".join(map(str, range(arguments.seeds))),
         formats={**formats, "rounds": ".0f"},
         notes=["better: the peer with the higher mean on the test queries of this row"],

@@ -1,5 +1,4 @@
-"""Cost of an objective per boosting round and document in LightGBM, the round trip to Python
-included.
+"""Cost of an objective per round and document in LightGBM, with the round trip to Python.
 
 python benchmarks/objective_cost.py [--queries 10000] [--documents 120] [--rounds 40] [--threads N]
                                     [--truncation 30] [--objectives softmax ...] [--output FOLDER]
@@ -24,7 +23,7 @@ from workloads import ragged_sizes
 
 import boostrank as br
 from boostrank import use_threads
-from boostrank.queries import compiled
+from boostrank.kernels import library
 from boostrank.surrogates import SURROGATES, ConsistentLambdaRank
 
 PARAMETERS = {
@@ -98,7 +97,7 @@ def main():
         seeds="0",
         notes=[
             f"plain regression, {plain:.1f} ns, is subtracted",
-            f"compiled library: {compiled.status()}",
+            f"compiled library: {library.status()}",
         ],
     )
 

@@ -1,5 +1,6 @@
-"""The experiment of Section 6 of Ravikumar, Tewari and Yang (AISTATS 2011): original losses against
-their repairs.
+"""The experiment of Section 6 of Ravikumar, Tewari and Yang (AISTATS 2011).
+
+It compares original losses and their repairs.
 
 python benchmarks/paper_experiment.py FOLDS ... [--scorers linear,trees] [--output FOLDER]
 
@@ -45,9 +46,7 @@ OPTIONS = {"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12, "maxcor": 20}
 
 
 def losses():
-    """Name of each loss with its surrogate, normalization of the targets, and cutoff of the
-    targets.
-    """
+    """Name of each loss with its surrogate, and normalization and cutoff of the targets."""
     for name, (surrogate, target, repaired) in PAIRS.items():
         yield f"{name}, original", (surrogate, target, None)
         yield from ((f"{name}, {norm}", (repaired, "dcg", k)) for norm, k in NORMS.items())
@@ -55,9 +54,7 @@ def losses():
 
 
 def fit_linear(surrogate, normalize, k, fold):
-    """Scores of the test documents, with the weights of features that minimize the loss on the
-    training queries.
-    """
+    """Scores of the test documents by the linear scorer with the least loss on training queries."""
     queries = Queries.from_qid(fold.train.qid)
     center, scale = fold.train.X.mean(axis=0), fold.train.X.std(axis=0)
     X = queries.group((fold.train.X - center) / np.where(scale > 0, scale, 1.0))
@@ -144,8 +141,9 @@ def means(values):
 
 
 def counts(values, norm="Z_10"):
-    """Better, same and worse cells, and the mean relative change, by scorer and data set, as in
-    Table 1.
+    """Better, same and worse cells, and the mean relative change, as in Table 1.
+
+    They are by scorer and data set.
     """
     rows = []
     for scorer, data in dict.fromkeys(key[:2] for key in values):
@@ -209,14 +207,16 @@ def main():
         means(values),
         "paper_experiment",
         arguments.output,
-        title="NDCG of original losses and their repairs; differences to the original loss at NDCG@10",
+        title="NDCG of original losses and their repairs; differences to the original loss at "
+        "NDCG@10",
         seeds="0",
     )
     publish(
         counts(values),
         "paper_counts",
         arguments.output,
-        title="Cells in which the repair with Z_10 is better, the same or worse at 5%: three losses, NDCG@1, 5 and 10",
+        title="Cells in which the repair with Z_10 is better, the same or worse at 5%: three "
+        "losses, NDCG@1, 5 and 10",
         seeds="0",
     )
     for scorer, data in dict.fromkeys(key[:2] for key in values):

@@ -1,5 +1,6 @@
-"""Peak memory of a fit of our rankers against the library's own fit of equal trees on the same
-rows.
+"""Peak memory of a fit of our rankers against the library's own fit of equal trees.
+
+Both have the same rows.
 
 python benchmarks/peak_memory.py [--documents 500000] [--runs 3] [--output FOLDER]
 
@@ -30,8 +31,12 @@ print(before, peak())
 """
 FITS = {
     "lightgbm": {
-        "lightgbm.LGBMRanker, lambdarank": "lightgbm.LGBMRanker(n_estimators=5, verbosity=-1).fit(X, y, group=sizes)",
-        "LightGBMRanker, lambdarank": "br.LightGBMRanker('lambdarank', n_estimators=5).fit(X, y, qid)",
+        "lightgbm.LGBMRanker, lambdarank": (
+            "lightgbm.LGBMRanker(n_estimators=5, verbosity=-1).fit(X, y, group=sizes)"
+        ),
+        "LightGBMRanker, lambdarank": (
+            "br.LightGBMRanker('lambdarank', n_estimators=5).fit(X, y, qid)"
+        ),
         "LightGBMRanker, softmax": "br.LightGBMRanker('softmax', n_estimators=5).fit(X, y, qid)",
     },
     "xgboost": {
@@ -68,7 +73,8 @@ def main():
         ),
         "peak_memory",
         arguments.output,
-        title=f"Peak memory of a fit: about {arguments.documents:,} documents x 136 features, five rounds",
+        title=f"Peak memory of a fit: about {arguments.documents:,} documents x 136 features, five "
+        "rounds",
         seeds="0",
     )
 

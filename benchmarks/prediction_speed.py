@@ -1,7 +1,7 @@
 """Time of `predict` of our rankers against the prediction of each library with the same trees.
 
-python benchmarks/prediction_speed.py [--documents 200000] [--turns 9] [--query-turns 300] [--output
-FOLDER]
+python benchmarks/prediction_speed.py [--documents 200000] [--turns 9] [--query-turns 300]
+                                      [--output FOLDER]
 
 The two calls of a library take turns in one process. A ratio is taken within a turn, and the table
 has the median over turns. One query has 20 documents and 20 features, as an array and as a
@@ -29,9 +29,7 @@ N_QUERY_DOCUMENTS = 20
 
 
 def predictors(data):
-    """Functions that predict, by library and name; the first of each library is the library's
-    own.
-    """
+    """Functions that predict, by library and name; the library's own is the first."""
     few = data.take(slice(0, N_TRAINING))
     lightgbm = br.LightGBMRanker(random_state=0).fit(*few)
     xgboost = br.XGBoostRanker(random_state=0).fit(*few)
@@ -49,9 +47,7 @@ def predictors(data):
 
 
 def query_predictors(X, y, qid):
-    """Estimators with the same trees that predict, by library and name; the first of each is the
-    library's own.
-    """
+    """Estimators with the same trees, by library and name; the library's own is the first."""
     settings = {"n_estimators": 100, "random_state": 0, "n_jobs": 1}
     lightgbm, xgboost = (
         br.LightGBMRanker(**settings).fit(X, y, qid),
@@ -106,8 +102,8 @@ def main():
         pd.DataFrame(rows, columns=["library", "call", "features", "median_s", "times_native"]),
         "prediction_speed",
         arguments.output,
-        title=f"Seconds of a prediction: {len(data.y):,} documents x {data.X.shape[1]} features, 300 trees; a query of "
-        f"{N_QUERY_DOCUMENTS} documents, 100 trees",
+        title=f"Seconds of a prediction: {len(data.y):,} documents x {data.X.shape[1]} features, "
+        f"300 trees; a query of {N_QUERY_DOCUMENTS} documents, 100 trees",
         seeds="0",
     )
 

@@ -17,11 +17,11 @@ from timing import median_ratios, seconds_in_turns
 
 import boostrank as br
 from boostrank import Queries
+from boostrank.ndcg.labels import as_labels
 from boostrank.preferences import EDGE_LOSSES
-from boostrank.preferences.edge_losses import EdgeObjective
-from boostrank.queries.labels import as_labels
+from boostrank.preferences.edge_losses import BoundEdgeLoss
 from boostrank.surrogates import SURROGATES
-from boostrank.training.objective import Objective
+from boostrank.surrogates.bound import BoundSurrogate
 
 N_QUERIES, N_DOCUMENTS = 10_000, 120
 
@@ -44,7 +44,7 @@ def edge_calls(graph, scores):
     buffers = np.empty(len(graph), np.float32), np.empty(len(graph), np.float32)
     calls = {"np.bincount": partial(np.bincount, loser, weights, len(graph))}
     for name, loss in EDGE_LOSSES.items():
-        calls[name] = partial(EdgeObjective(loss, graph).gradient_hessian, scores, buffers)
+        calls[name] = partial(BoundEdgeLoss(loss, graph).gradient_hessian, scores, buffers)
     return calls
 
 
@@ -55,7 +55,7 @@ def pair_calls(sizes, random):
     scores = random.normal(size=queries.n_documents)
     names = ["softmax", *(name for name in SURROGATES if name.startswith("pairwise"))]
     return {
-        name: partial(Objective(name, as_labels(labels), queries).gradient_hessian, scores)
+        name: partial(BoundSurrogate(name, as_labels(labels), queries).gradient_hessian, scores)
         for name in names
     }
 

@@ -1,21 +1,23 @@
-"""NDCG@10 of our rankers and those of LightGBM, XGBoost and CatBoost: the runs that
-quality_report.py reads.
+"""NDCG@10 of our rankers and those of LightGBM, XGBoost and CatBoost.
+
+These are the runs that quality_report.py reads.
 
 python benchmarks/quality.py DATA ... --runs FOLDER [--protocols untuned,early-stopping,tuned]
-[--jobs 2] [--seeds 1]
+                             [--jobs 2] [--seeds 1]
 
 DATA is a folder of LETOR folds (MQ2008, MSLR-WEB10K), LightGBM's example folder or one LETOR file
 (each cut into five folds), or the word "synthetic". Every ranker predicts the test queries of each
 fold, once. The protocols are:
 
-untuned         every ranker with its default parameters, trained on all queries that are not for testing
+untuned         every ranker with its default parameters, trained on all queries that are not for
+                testing
 early-stopping  up to 1000 rounds, learning rate 0.1 (CatBoost and ours have their own), 150 rounds
-without a better
-                NDCG@10 on the validation queries, which are the same for all; rankers that find the
-                number of rounds by themselves are trained on all queries that are not for testing
-tuned           equally many draws of the hyperparameters for each ranker, with early stopping as above but up to 300
-                rounds and 100 without improvement; the draw with the best NDCG@10 on the validation
-                queries is chosen
+                without a better NDCG@10 on the validation queries, which are the same for all;
+                rankers that find the number of rounds by themselves are trained on all queries that
+                are not for testing
+tuned           equally many draws of the hyperparameters for each ranker, with early stopping as
+                above but up to 300 rounds and 100 without improvement; the draw with the best
+                NDCG@10 on the validation queries is chosen
 
 Each job is a file in FOLDER, so that an interrupted run continues where it stopped. After a change
 of a method, delete its files. It has the processor seconds of the fit, of one thread: for "tuned",

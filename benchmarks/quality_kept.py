@@ -18,8 +18,9 @@ def read(folder, name):
 
 
 def keep_by_set(table, earlier, protocol):
-    """`table` with the rows of an earlier one that it does not have, in the sequence of the methods
-    of the protocol.
+    """`table` with the rows of an earlier one that it does not have.
+
+    They have the sequence of the methods of the protocol.
 
     Raises
     ------

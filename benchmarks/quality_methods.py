@@ -1,5 +1,4 @@
-"""The methods of quality.py: tables of the rankers of each protocol, and how they are made and
-trained.
+"""The methods of quality.py: the rankers of each protocol, and how they are made and trained.
 
 To add a method, add a row to a table. `make` gets the parameters of the ranker that the protocol
 sets, such as `random_state`, under the names of its library, and returns the unfitted ranker.
@@ -21,7 +20,7 @@ import boostrank as br
 from boostrank.backends.lightgbm.parameters import TREE_SHAPE as LIGHTGBM_SHAPE
 from boostrank.backends.xgboost.parameters import TREE_SHAPE as XGBOOST_SHAPE
 from boostrank.model_selection.estimators import accept_qid
-from boostrank.training.settings import LOSS_LEARNING_RATE, NODE_SHARE, QUERY_SHARE, TREE_SHARE
+from boostrank.training.defaults import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 
 #: Rounds and patience of the protocol "early-stopping", and the learning rate of the peers;
 #: CatBoost has its own.
@@ -148,7 +147,7 @@ THEIR_TREES = {
 }
 RANDOM_TREES = {
     "n_estimators": 375,
-    "learning_rate": LOSS_LEARNING_RATE,
+    "learning_rate": 0.04,
     "subsample": QUERY_SHARE,
     "colsample_bytree": TREE_SHARE,
     "colsample_bynode": NODE_SHARE,
@@ -209,8 +208,9 @@ UNTUNED = [
 
 
 def early_stopping_methods():
-    """The peers, and our rankers, which also get the number of rounds from all training queries, as
-    by default.
+    """The peers, and our rankers, which also choose the number of rounds as by default.
+
+    They get it from all training queries.
     """
     yield from PEERS
     for library, make in OURS.items():
@@ -219,9 +219,7 @@ def early_stopping_methods():
 
 
 def tuned_methods():
-    """The peers and the losses among which tuning may choose, with the hyperparameters that only
-    they have.
-    """
+    """The peers and the losses among which tuning may choose, with hyperparameters of their own."""
     own = {
         LAMBDARANK: {
             "lambdarank_truncation_level": [10, 20, 30, 100],
@@ -270,8 +268,9 @@ def processor_seconds(library, fit):
 
 @cache
 def train_once(library):
-    """Train each ranker of a library on few queries, so that imports are not in the seconds of the
-    next fit.
+    """Train each ranker of a library on few queries.
+
+    Imports are then not in the seconds of the next fit.
     """
     makers = [peer.make for peer in PEERS if peer.library == library] + [
         make for name, make in OURS.items() if name == library
@@ -301,9 +300,7 @@ def fit(method, protocol, fold, seed, n_draws):
 
 
 def fit_with_early_stopping(method, parameters, fold, rounds, patience):
-    """Train on the training queries without the validation queries, which decide on the number of
-    rounds.
-    """
+    """Train on the training queries without the validation queries, which decide on the rounds."""
     stopping = {"n_estimators": rounds, "early_stopping_rounds": patience}
     evaluation = [tuple(fold.validation)]
     if method.is_ours:
@@ -315,8 +312,9 @@ def fit_with_early_stopping(method, parameters, fold, rounds, patience):
 
 
 def fit_best_draw(method, running, fold, seed, n_draws):
-    """Train all draws of the hyperparameters; the one with the best NDCG@10 on the validation
-    queries is returned.
+    """Train all draws of the hyperparameters.
+
+    The one with the best NDCG@10 on the validation queries is returned.
     """
     best, best_value, draws = None, -np.inf, []
     for number in range(n_draws):
@@ -356,8 +354,9 @@ def _draw_one(choices, random):
 
 
 def library_parameters(method, settings):
-    """The settings of the trees under the names of a ranker; ours draw queries where others draw
-    rows.
+    """The settings of the trees under the names of a ranker.
+
+    Ours draw queries where others draw rows.
     """
     shared = {name: settings[name] for name in ("learning_rate", "reg_lambda")}
     leaves, min_child, colsample = settings["leaves"], settings["min_child"], settings["colsample"]

@@ -73,8 +73,7 @@ SIDES = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (1, -1), (-1, 1), (-
 
 
 def values_by_method(runs):
-    """NDCG@10 of each test query by data set and method: ``{data: {method: array of shape
-    (n_queries,)}}``.
+    """NDCG@10 of each test query: ``{data: {method: array of shape (n_queries,)}}``.
 
     Each is the mean over seeds, without queries that have no relevant document. Methods for which a
     fold is missing that other methods have are printed, and left out.
@@ -114,8 +113,9 @@ def compare(values, baseline):
 
 
 def table_by_set(runs, values):
-    """A row for each data set, method and baseline; the baseline of all has a row without a
-    difference.
+    """A row for each data set, method and baseline.
+
+    The baseline of all has a row without a difference.
     """
     about = runs.groupby("method")[["library", "is_ours"]].first()
     seconds = runs.groupby(["data", "method"])["fit_s"].mean()
@@ -153,8 +153,9 @@ def table_by_set(runs, values):
 
 
 def summary(table):
-    """A row for each method: its mean difference to LightGBM's LambdaMART over the real data sets
-    of its protocol.
+    """A row for each method: its mean difference to LightGBM's LambdaMART.
+
+    The mean is that over the real data sets of its protocol.
     """
     real = table[(table["data"] != SYNTHETIC) & (table["baseline"] == LAMBDARANK)]
     rows = []
@@ -183,8 +184,9 @@ def summary(table):
 
 
 def headline(values, ours, peers):
-    """A row for each of our methods and each peer, and the best peer of each data set, over all
-    sets that have both.
+    """A row for each of our methods and each peer, and the best peer of each data set.
+
+    The mean is over all sets that have both.
     """
     differences = {}
     for data, of_data in values.items():
@@ -203,9 +205,7 @@ def headline(values, ours, peers):
 
 
 def _resampled_by_set(differences, data_sets):
-    """Mean differences in resamples of the queries of each set, a list with an array for each set
-    of the pair.
-    """
+    """Mean differences in resamples of queries, a list with an array for each set of the pair."""
     resampled = {pair: [] for pair in differences}
     for number, data in enumerate(data_sets):
         pairs = [pair for pair, by_set in differences.items() if data in by_set]
@@ -240,8 +240,9 @@ def _headline_row(method, peer, by_set, resampled):
 
 
 def plot(table, heads, path):
-    """Differences of our rankers to the LambdaMART of their library, by data set and in the mean,
-    with intervals.
+    """Draw differences of our rankers to the LambdaMART of their library, with intervals.
+
+    They are by data set and in the mean.
     """
     are_shown = table["method"].isin([method for methods in PANELS.values() for method in methods])
     queries = table[are_shown].groupby("data")["queries"].first()
@@ -288,16 +289,15 @@ def plot(table, heads, path):
 
 
 def half_width(shown):
-    """The largest difference that a panel shows: all means and most ends of intervals are
-    inside.
-    """
+    """The largest difference of a panel: all means and most ends of intervals are inside."""
     ends = shown[["low", "high"]].abs().max(axis=1)
     return max(1.4 * shown["difference"].abs().max(), 1.2 * ends.quantile(0.8), 1e-3)
 
 
 def draw_intervals(ax, part, heights, limit, **look):
-    """Draw a point and its interval at each height; an end beyond the limit is an arrow and its
-    number.
+    """Draw a point and its interval at each height.
+
+    An end beyond the limit is an arrow and its number.
     """
     inside, line = (
         part[["low", "high"]].clip(-limit, limit),
@@ -319,8 +319,9 @@ def draw_intervals(ax, part, heights, limit, **look):
 
 
 def plot_time(table, path):
-    """Mean difference to LightGBM's LambdaMART over the time of a fit relative to it, a point for
-    each method.
+    """Draw the mean difference to LightGBM's LambdaMART over the relative time of a fit.
+
+    Each method is a point.
     """
     origin = {
         "method": LAMBDARANK,
@@ -380,9 +381,7 @@ def plot_time(table, path):
 
 
 def label_points(ax, points, colors):
-    """Write the label of each point near to it, where it covers no point, no other label and few
-    intervals.
-    """
+    """Write each label near to its point, where it covers no point, no label and few intervals."""
     ax.figure.canvas.draw()
     low, center, high = (
         ax.transData.transform(points[["times_lgbmranker", column]])
@@ -413,15 +412,16 @@ def label_points(ax, points, colors):
 
 
 def of_protocol(runs, protocol):
-    """The runs of the methods in the table of a protocol, in its sequence; refuses tuned runs of
-    different budgets.
+    """The runs of the methods in the table of a protocol, in its sequence.
+
+    Tuned runs of different budgets are refused.
     """
     known = list(PROTOCOLS[protocol])
     part = runs[(runs["protocol"] == protocol) & runs["method"].isin(known)]
     if "draws" in part and (budgets := part["draws"].dropna().map(len)).nunique() > 1:
         raise SystemExit(
             f"budgets differ: {budgets.value_counts().to_dict()} runs by draws; keep those of one "
-            f"budget"
+            "budget"
         )
     return part.iloc[np.lexsort([part["method"].map(known.index), part["data"]])]
 
@@ -487,7 +487,10 @@ def main():
     title = "Mean differences of NDCG@10 over data sets, of our methods to each peer"
     formats = {"worst_difference": "+.4f"}
     publish(heads, "quality_headline", arguments.output, title=title, formats=formats, **about)
-    title = "Mean differences of NDCG@10 over the real data sets to LightGBM's LambdaMART in the same protocol"
+    title = (
+        "Mean differences of NDCG@10 over the real data sets to LightGBM's LambdaMART in the same "
+        "protocol"
+    )
     summaries = {protocol: summary(table) for protocol, table in tables.items()}
     table = pd.concat([table.assign(protocol=protocol) for protocol, table in summaries.items()])
     table.insert(0, "protocol", table.pop("protocol"))

@@ -41,15 +41,14 @@ def make_parser(description):
     parser.add_argument(
         "--output",
         type=Path,
-        help="folder for tables and pictures, in place of benchmarks/results and benchmarks/figures",
+        help="folder for tables and pictures, in place of benchmarks/results and "
+        "benchmarks/figures",
     )
     return parser
 
 
 def versions(packages=PACKAGES):
-    """Versions of Python and of the packages, number of cores and kind of processor, in one
-    line.
-    """
+    """Versions of Python and packages, number of cores and kind of processor, in one line."""
     texts = [
         f"Python {platform.python_version()}",
         *(f"{name} {version(name)}" for name in packages),
@@ -109,8 +108,9 @@ def picture_path(name, output):
 
 
 def markdown(table, formats=None):
-    """`table` as Markdown; columns of numbers are aligned to the right, and missing values are
-    empty.
+    """`table` as Markdown.
+
+    Columns of numbers are aligned to the right, and missing values are empty.
     """
     formats = {**{column: _format_of(column) for column in table.columns}, **(formats or {})}
     rules = [
@@ -137,8 +137,9 @@ def _cell(value, number_format):
 
 
 def resampled_means(rows, n_resamples, random_state):
-    """Means of `rows`, shape (n_rows, n), over resamples of the queries, shape (n_rows,
-    n_resamples).
+    """Means of `rows`, shape (n_rows, n), over resamples of the queries.
+
+    Their shape is (n_rows, n_resamples).
     """
     n = rows.shape[1]
     means = np.empty((len(rows), n_resamples))

@@ -1,5 +1,6 @@
-"""Time to score the documents of one query: `predict`, the booster, ONNX Runtime, treelite, TL2cgen
-and lleaves.
+"""Time to score the documents of one query with `predict`, the booster, and other tools.
+
+These are ONNX Runtime, treelite, TL2cgen and lleaves.
 
 python benchmarks/serving_latency.py [--turns 40] [--output FOLDER]
 
@@ -31,9 +32,7 @@ OPTIONAL = ("tl2cgen", "lleaves")
 
 
 def predictors(ranker, folder):
-    """Functions of an array of float32, by the name of the tool; the first is that of the library
-    itself.
-    """
+    """Functions of an array of float32, by the name of the tool; the library's own is the first."""
     booster, is_lightgbm = ranker.booster_, isinstance(ranker, br.LightGBMRanker)
     if is_lightgbm:
         native = partial(booster.predict, num_threads=1)

@@ -1,5 +1,4 @@
-"""Peak memory of a worker of Spark while it trains, with its features in memory and in files
-(`cache`).
+"""Peak memory of a worker of Spark in training, with features in memory and in files (`cache`).
 
 python benchmarks/spark_memory.py [--documents 400000] [--rounds 5] [--output FOLDER]
 
@@ -85,8 +84,8 @@ def main():
         pd.DataFrame(rows, columns=["library", "features", "peak_mb", "bytes_per_document"]),
         "spark_memory",
         arguments.output,
-        title=f"Peak memory of a worker of Spark: {arguments.documents} documents, {N_FEATURES} features (float64: "
-        f"{8 * N_FEATURES} bytes a document)",
+        title=f"Peak memory of a worker of Spark: {arguments.documents} documents, {N_FEATURES} "
+        f"features (float64: {8 * N_FEATURES} bytes a document)",
         seeds="0 to 136",
         formats={"bytes_per_document": ".0f"},
         packages=[*PACKAGES, "pyspark"],

@@ -40,14 +40,14 @@ STATEMENTS = (
 )
 CALL = """
 import numpy as np, resource, time
-from boostrank.queries.labels import as_labels
-from boostrank.training.objective import Objective
+from boostrank.ndcg.labels import as_labels
+from boostrank.surrogates.bound import BoundSurrogate
 from boostrank import Queries
 random = np.random.default_rng(0)
 queries = Queries.from_sizes(random.integers(20, 221, 1000))
 y, scores = random.integers(0, 5, queries.n_documents), random.normal(size=queries.n_documents)
 start = time.perf_counter()
-objective = Objective("softmax", as_labels(y), queries)
+objective = BoundSurrogate("softmax", as_labels(y), queries)
 ms = [1e3 * (time.perf_counter() - start)]
 for _ in range(20):
     start = time.perf_counter()
@@ -63,8 +63,9 @@ STEPS = (
 
 
 def medians(code, runs, cache):
-    """Medians over fresh processes of the numbers that `code` prints; a first process fills the
-    folder `cache`.
+    """Medians over fresh processes of the numbers that `code` prints.
+
+    A first process fills the folder `cache`.
     """
     # An empty text counts as unset.
     settings = {"PYTHONPYCACHEPREFIX": cache, "PYTHONDONTWRITEBYTECODE": ""}
@@ -149,7 +150,8 @@ def main():
         pd.DataFrame(rows, columns=["step", "ms", "peak_mb"]),
         "startup_cost",
         arguments.output,
-        title=f"Time and peak memory of the first steps, medians of {arguments.runs} fresh processes",
+        title=f"Time and peak memory of the first steps, medians of {arguments.runs} fresh "
+        "processes",
         seeds="0",
     )
 

@@ -53,15 +53,14 @@ def seconds_in_turns(calls, turns, *, warm_up=False, only_once=(), clock=time.pe
 
 
 def median_ratios(seconds, unit):
-    """Median over turns of the seconds of each call divided by those of the call `unit` in the same
-    turn.
-    """
+    """Median over turns of the seconds of each call divided by those of `unit` in that turn."""
     return seconds.div(seconds[unit], axis=0).median()
 
 
 def run_in_fresh_process(code, *arguments, environment=None):
-    """Numbers on the last line that Python code prints in a process of its own, which has this
-    folder on its path.
+    """Numbers on the last line that Python code prints in a process of its own.
+
+    The process has this folder on its path.
 
     `environment` are further variables of its environment.
     """

@@ -1,5 +1,6 @@
-"""How often tests call two rankers different that are trained on few queries, and are equally good
-or not.
+"""How often tests call two rankers different that are trained on few queries.
+
+Some of these rankers are equally good.
 
 python benchmarks/training_variance.py --runs FOLDER [--samples 100] [--output FOLDER]
 
@@ -11,7 +12,8 @@ a paired test over queries; by `br.compare(cv=5, repeats=10)`, the corrected res
 
 seeds          the same ranker with other seeds
 halves         each ranker is trained on a half of the training queries, which its seed draws
-features       one ranker sees the first four features, the other one the last four; also with 300 queries
+features       one ranker sees the first four features, the other one the last four; also with 300
+               queries
 two features   one ranker sees four features, the other one these and two more, so that it is better
 four features  one ranker sees four features, the other one all, so that it is better
 
@@ -41,9 +43,7 @@ OTHER_SEED, TWO_TRAININGS = 1_000_000, "two trainings"
 
 
 class PartRanker(BaseEstimator):
-    """A ranker of few rounds that sees some of the features, and is trained on a share of the
-    queries.
-    """
+    """A ranker of few rounds with some of the features, trained on a share of the queries."""
 
     def __init__(self, first=0, last=N_FEATURES, share=1.0, random_state=0):
         self.first, self.last, self.share, self.random_state = first, last, share, random_state
@@ -108,8 +108,9 @@ def compare(case, seed):
 
 
 def two_trainings(seed):
-    """The p-values of tests over several numbers of queries, of one ranker that is trained on two
-    samples.
+    """P-values of tests of one ranker that is trained on two samples.
+
+    The tests are over several numbers of queries.
     """
     X, y, qid = br.make_ranking(
         2 * N_TRAINED + max(N_TESTED), n_documents=N_DOCUMENTS, random_state=seed
@@ -160,7 +161,10 @@ def main():
                 f"share_{test}": rejected[test] for test in ("queries", "corrected", "uncorrected")
             }
             rows.append({"case": case, "difference": results["difference"].mean(), **tests})
-    title = f"Share of {arguments.samples} samples in which a test at the level 5% calls two rankers different"
+    title = (
+        f"Share of {arguments.samples} samples in which a test at the level 5% calls two rankers "
+        "different"
+    )
     publish(
         pd.DataFrame(rows),
         "training_variance",

@@ -23,9 +23,7 @@ N_INTERACTIONS, N_QUERY_FEATURES = 25, 8
 
 
 def leaf_parameters(library, leaves):
-    """Parameters with which a library grows trees of at most `leaves` leaves, the best leaf
-    first.
-    """
+    """Parameters of a library for trees of at most `leaves` leaves, the best leaf first."""
     if library == "lightgbm":
         return {"num_leaves": leaves}
     return {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
@@ -41,9 +39,7 @@ def make_ranker(library, objective, leaves, **settings):
 
 
 def make_queries(n_documents, length=N_DOCUMENTS):
-    """Queries of `length` documents each, with 136 float32 features and labels 0 to 4, as a
-    Dataset.
-    """
+    """Queries of `length` documents, 136 float32 features and labels 0 to 4, as a Dataset."""
     random = np.random.default_rng(0)
     n_queries = n_documents // length
     X = random.standard_normal((n_queries * length, N_FEATURES), dtype=np.float32)
@@ -52,8 +48,7 @@ def make_queries(n_documents, length=N_DOCUMENTS):
 
 
 def make_interactions(n_queries, noise, seed, *, n_documents=60, n_features=60):
-    """Queries with interactions of features, and grades that are as rare as in web search, as a
-    Dataset.
+    """Queries with interactions of features, and grades as rare as in web search, as a Dataset.
 
     The first eight features are those of the query. The quality of a document is a sum of linear
     terms of 60% of the other features, of products with conditions on two features, and of a
@@ -93,8 +88,7 @@ def _quality_with_interactions(X):
 
 
 def make_offsets(n_queries, seed, *, n_documents=20):
-    """Queries whose labels are determined by one feature, up to an offset of each query, as a
-    Dataset.
+    """Queries with labels of one feature, up to an offset of each query, as a Dataset.
 
     The feature is the quality of a document plus three times a normal offset of its query. The
     grade is that of the quality alone. Five more features are noise.
@@ -111,15 +105,17 @@ def make_offsets(n_queries, seed, *, n_documents=20):
 
 
 def grades(values, shares):
-    """Grades 0, 1, ... by value, such that the n-th of `shares` is that of the documents with a
-    grade of n or more.
+    """Grades 0, 1, ... by value.
+
+    The n-th of `shares` is that of the documents with a grade of n or more.
     """
     return np.digitize(values, np.quantile(values, 1.0 - np.array(shares)))
 
 
 def ragged_sizes(n_queries, mean, random):
-    """Sizes of queries, uniform from a sixth of `mean` to as much above it: 20 to 220 for a mean of
-    120.
+    """Sizes of queries, uniform from a sixth of `mean` to as much above it.
+
+    They are 20 to 220 for a mean of 120.
     """
     low = max(1, mean // 6)
     return random.integers(low, 2 * mean - low + 1, n_queries)
@@ -174,8 +170,9 @@ def read_folds(data):
 
 
 def read_example(folder):
-    """All queries of LightGBM's example folder, as a dense matrix: XGBoost reads zeros of a sparse
-    one as missing.
+    """All queries of LightGBM's example folder, as a dense matrix.
+
+    XGBoost reads zeros of a sparse one as missing.
     """
     train = br.read_letor(folder / "rank.train", sparse=False)
     test = br.read_letor(folder / "rank.test", sparse=False, n_features=train.X.shape[1])

@@ -17,27 +17,29 @@ The core is what fit, score and search need. These are its packages, from the lo
 highest:
 
     inputs                   arrays, DataFrames, settings, random states and files that users give
-    tables                   tables as text and HTML
-    queries                  segments, queries, rankings, gains, discounts, targets, labels, compiled code
+    queries                  segments, queries, ranked documents, weights, and threads
+    kernels                  computations for which NumPy is slow, in C and in NumPy
+    text                     lines of LETOR and TREC files, and tables as text and HTML
+    ndcg                     gains, discounts, DCG, targets, and labels
     surrogates               surrogate losses of NDCG
-    datasets                 data sets, LETOR files, and synthetic data; features in files are an extension
+    datasets                 data sets, LETOR files, synthetic data (as an extension: feature files)
     metrics                  measures of rankings, and scorers
     backends                 LightGBM and XGBoost: the only modules that import these
     training                 check the data, bind a loss to them, and train one booster
-    model_selection          splits and folds by query, cross-validation and grid search of any estimator
-    rankers                  estimators in the style of scikit-learn, and explanations of their scores
-    significance             paired tests, intervals, corrections for many comparisons, and power analysis
+    model_selection          splits by query, cross-validation and grid search of any estimator
+    rankers                  estimators in the style of scikit-learn, explanations of scores
+    significance             paired tests, intervals, corrections for many tests, power analysis
     comparison               comparison of rankers by paired tests over queries
 
 Extensions plug into the core: they import its names, and it imports none of theirs. Names that they
 enter as entry points, such as losses and measures, are imported when they are looked up. A plain
 fit loads none of them.
 
-    preferences              labels that are preferences between documents, and losses of their edges
+    preferences              labels that are preferences of documents, and losses of their edges
     clicks                   click logs, click models, and what clicks say about relevance
-    theory                   consistency of losses, documents that share scores, and NDCG on long lists
-    runs                     TREC files, measures of runs, conventions of other libraries, fusion, comparison of runs
-    serving                  models and requests for search engines, their scores there, and logged features
+    theory                   consistency of losses, documents that share scores, long lists
+    runs                     TREC files, measures, fusion and comparison of runs, conventions
+    serving                  models and requests for search engines, scores there, logged features
     displays                 pictures with matplotlib
     clusters                 training on the workers of Dask, Ray and Spark
 

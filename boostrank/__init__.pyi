@@ -33,9 +33,9 @@ from .model_selection import feature_importance as feature_importance
 from .model_selection import grid_search as grid_search
 from .model_selection import query_folds as query_folds
 from .model_selection import split_queries as split_queries
+from .ndcg.dcg import DCG as DCG
+from .ndcg.targets import make_targets as make_targets
 from .preferences import PreferenceGraph as PreferenceGraph
-from .queries.dcg import DCG as DCG
-from .queries.dcg import make_targets as make_targets
 from .queries.queries import Queries as Queries
 from .queries.threads import use_threads as use_threads
 from .rankers import BaggedRanker as BaggedRanker

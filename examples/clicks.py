@@ -1,5 +1,6 @@
-"""Learning to rank from clicks: from a log to propensities, a ranker, and its evaluation on the
-clicks themselves.
+"""Learning to rank from clicks: from a log to propensities, a ranker, and its evaluation.
+
+The ranker is evaluated on the clicks themselves.
 
 python examples/clicks.py [LOG FEATURES] [--output FOLDER]
 
@@ -25,8 +26,9 @@ TRUTH = ("power", 1.0)
 
 
 def simulated_tables(n_queries=600, n_sessions=20_000):
-    """A log and features as tables, and the true labels; two rankers, of one feature each, serve
-    half of the users.
+    """A log and features as tables, and the true labels.
+
+    Two rankers, of one feature each, serve half of the users.
     """
     X, y, qid = br.make_ranking(n_queries, n_documents=(5, 10), noise=0.0, random_state=0)
     features = pd.DataFrame(X).add_prefix("feature_")

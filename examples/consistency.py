@@ -1,5 +1,6 @@
-"""NDCG consistency of losses: the examples of the paper, a search for counterexamples, and regret
-bounds.
+"""NDCG consistency of losses: examples of the paper, counterexamples, and regret bounds.
+
+Counterexamples are searched for.
 
 python examples/consistency.py [--full] [--output FOLDER]
 
@@ -19,7 +20,7 @@ from rich.progress import track
 
 from boostrank import Queries, make_targets, theory
 from boostrank.displays import style
-from boostrank.queries.dcg import NORMALIZATIONS
+from boostrank.ndcg.targets import NORMALIZATIONS
 from boostrank.surrogates import SURROGATES
 
 try:
@@ -148,11 +149,14 @@ def proposition_7(folder):
         print(
             f"Proposition 7, {label}: the scores with the least expected loss, found numerically, "
             f"rank document {scores.argmax() + 1} first, and lose {regret:.4f} of expected NDCG.\n "
-            f" On gains divided by ideal DCGs, the same surrogate ranks document "
+            " On gains divided by ideal DCGs, the same surrogate ranks document "
             f"{repaired.argmax() + 1} first, and loses {distribution.ndcg_regret(repaired):.4f}."
         )
         p = distribution.probabilities[0]
-        title = f"Figure {name[-1]} of Ravikumar et al.: labels (1, 5) with probability {p:g}, (2, 1) with {1 - p:g}"
+        title = (
+            f"Figure {name[-1]} of Ravikumar et al.: labels (1, 5) with probability {p:g}, "
+            f"(2, 1) with {1 - p:g}"
+        )
         figure_of_proposition_7(distribution, own, label, title, folder, name)
 
 
@@ -224,8 +228,9 @@ def search(folder, surrogates, n_distributions):
 
 
 def some_scores(minimizer, random):
-    """Scores near a minimizer, and scores with a small excess loss that rank some documents wrongly
-    by a small gap.
+    """Scores near a minimizer, and scores with a small excess loss.
+
+    The latter rank some documents wrongly by a small gap.
     """
     finite = np.clip(minimizer, -8.0, 8.0)
     yield from (finite + size * random.normal(size=len(finite)) for size in (0.01, 0.1, 1.0))
@@ -322,9 +327,7 @@ def tightness(folder, n_distributions):
 
 
 def low_noise(folder, n_queries):
-    """Mean regret of least squares over queries, for decreasing errors, and the bounds of Theorems
-    10 and 11.
-    """
+    """Mean regret of least squares for decreasing errors, and the bounds of Theorems 10 and 11."""
     random = np.random.default_rng(0)
     drawn = [
         theory.LabelDistribution.random(3, 2, max_label=3, random_state=i)
@@ -412,7 +415,7 @@ def main():
     unsafe = {name: regret for name, regret in worst.items() if regret > 0}
     worst_name = max(unsafe, key=unsafe.get) if unsafe else None
     print(
-        f"Learned: no counterexample was found for losses with the targets "
+        "Learned: no counterexample was found for losses with the targets "
         f"{' and '.join(safe) or 'of any kind'}; those with others lose up to "
         f"{max(unsafe.values(), default=0.0):.4f} of NDCG (targets {worst_name})."
     )

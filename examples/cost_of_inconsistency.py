@@ -1,9 +1,9 @@
-"""The cost of inconsistency: NDCG regret by number of training queries, for original losses and
-their repairs.
+"""The cost of inconsistency: NDCG regret of original losses and their repairs.
 
-python examples/cost_of_inconsistency.py [--full] [--output FOLDER] [--features grades|raw] [--sizes
-1000,3162,...]
-                                         [--seeds N] [--jobs N]
+It is shown by the number of training queries.
+
+python examples/cost_of_inconsistency.py [--full] [--output FOLDER] [--features grades|raw]
+                                         [--sizes 1000,3162,...] [--seeds N] [--jobs N]
 
 The queries are those of br.make_ranking, for which E[u], and with it the best ranking, is known. In
 this data every query has two possible outcomes of its labels, a usual and a rare one. With
@@ -54,8 +54,13 @@ except ImportError as error:
 NOISE, TEST_SEED, MAX_REGRET = 0.3, 1_000_000, 0.2
 BACKENDS = {"lightgbm": "LightGBM", "xgboost": "XGBoost"}
 FEATURES = {
-    "grades": "Features: the document's labels in both outcomes, and the query's ideal DCGs in both.",
-    "raw": "Features: the five that determine the labels, and the query's ideal DCGs. Grey: trained on E[u].",
+    "grades": (
+        "Features: the document's labels in both outcomes, and the query's ideal DCGs in both."
+    ),
+    "raw": (
+        "Features: the five that determine the labels, and the query's ideal DCGs. Grey: trained "
+        "on E[u]."
+    ),
 }
 NATIVE = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg"}
 # Label, colour, dashes, and the targets by whose expectation the documents are sorted in the limit,
@@ -105,8 +110,9 @@ def regret(data, scores):
 
 
 def limit(data, normalize):
-    """Regret of a loss for infinitely many queries, by the normalization of its targets; NaN if it
-    is not known.
+    """Regret of a loss for infinitely many queries, by the normalization of its targets.
+
+    It is NaN if it is not known.
     """
     if normalize is None:
         return np.nan
@@ -192,8 +198,9 @@ def run(path, features, sizes, seeds, jobs, *settings):
 
 
 def summarize(results):
-    """Mean regret, and the factor of its 95% band; the relative standard deviation over seeds is
-    pooled over n.
+    """Mean regret, and the factor of its 95% band.
+
+    The relative standard deviation over seeds is pooled over n.
     """
     rows = results.assign(log=np.log(results["regret"]))
     means = rows.groupby(["backend", "loss", "n"]).agg(
@@ -207,8 +214,9 @@ def summarize(results):
 
 
 def separate(heights, gap):
-    """Heights of text labels near the given heights, ranked as these, with at least `gap` between
-    neighbours.
+    """Heights of text labels near the given heights, ranked as these.
+
+    There is at least `gap` between neighbours.
     """
     permutation, placed = np.argsort(heights), np.sort(heights)
     for _ in range(1000):
@@ -219,8 +227,9 @@ def separate(heights, gap):
 
 
 def has_bands(rows):
-    """Whether there are enough training sets; the intervals of two or three would cover the
-    picture.
+    """Whether there are enough training sets for intervals.
+
+    The intervals of two or three would cover the picture.
     """
     return rows["seeds"].groupby(rows["n"]).max().max() > 3
 
@@ -299,7 +308,7 @@ def draw(rows, limits, features, path):
     times = {LOSSES[loss][0]: largest[loss] / largest[repair] for loss, repair in REPAIRS.items()}
     inner.suptitle(
         f"With {rows['n'].max():,} queries, regret of the original loss divided by that of its "
-        f"repair: "
+        "repair: "
         + ", ".join(
             f"{name} {ratio:.{1 if ratio < 9.95 else 0}f}" for name, ratio in times.items()
         ),
@@ -308,7 +317,7 @@ def draw(rows, limits, features, path):
     inner.supxlabel(
         "Dashed: original losses; dotted: their limits for n → ∞. Solid: repaired, on gains "
         "divided by ideal DCGs.\n"
-        f"The limit of the repaired losses is 0, the optimum; that of the original RankCosine is "
+        "The limit of the repaired losses is 0, the optimum; that of the original RankCosine is "
         f"{limits['cosine/l2']:.4f}.\nAxes are logarithmic. {bands} {FEATURES[features]}",
         size=8.5,
     )
@@ -335,9 +344,7 @@ def print_table(rows, limits):
 
 
 def conclude(rows):
-    """Print how many times the regret of each loss is that of its repair, with the most training
-    queries.
-    """
+    """Print the ratio of the regret of each loss to that of its repair, with the most queries."""
     most = rows["n"].max()
     regrets = rows[rows["n"] == most].groupby("loss")["mean"].mean()
     losses = {original: repair for original, repair in REPAIRS.items() if regrets[repair] > 0}

@@ -1,5 +1,4 @@
-"""A ranker on a Dask cluster: on the cluster of your scheduler, or on two workers that are started
-on this machine.
+"""A ranker on a Dask cluster: that of your scheduler, or two workers on this machine.
 
 python examples/dask_cluster.py [SCHEDULER] [--output FOLDER]
 
@@ -69,7 +68,7 @@ def main():
         )
         print(
             f"{len(client.nthreads())} workers trained one model of {ranker.best_iteration_} "
-            f"rounds."
+            "rounds."
         )
         scores = ranker.predict(test_set[0])  # a lazy dask Array
         on_cluster, scores = ranker.score(*test_set), scores.compute()
@@ -104,7 +103,7 @@ def main():
         print("Learned: training on this cluster and training here give the same scores.")
     else:
         print(
-            f"Learned: training on a cluster and training here give scores that differ by up to "
+            "Learned: training on a cluster and training here give scores that differ by up to "
             f"{differ:.2g}, because the workers find other bins; NDCG@10 on test queries differs "
             f"by {abs(ndcg - local_ndcg):.4f}."
         )

@@ -1,5 +1,6 @@
-"""Discounts and cutoffs with which NDCG distinguishes rankers: figures 1 to 4 of Wang et al. (COLT
-2013), and another.
+"""Discounts and cutoffs with which NDCG distinguishes rankers.
+
+These are figures 1 to 4 of Wang et al. (COLT 2013), and another.
 
 Two trained rankers and a random one rank lists of increasing length, whose documents come from one
 population. Bands contain 90% of the lists, a thin line shows one list whose length increases, dots
@@ -135,8 +136,9 @@ def growing(y, scores, lengths):
 
 
 def plot_growing(ax, values, curves, lengths, discount, k):
-    """Draw NDCG by length of the list, shape (n_lists, n_rankers, n_lengths), and the values of the
-    theory.
+    """Draw NDCG by length of the list, and the values of the theory.
+
+    The shape of NDCG is (n_lists, n_rankers, n_lengths).
     """
     for j, (name, curve) in enumerate(curves.items()):
         style = styles(len(curves))[j]
@@ -189,8 +191,9 @@ def plot_figure(name, values, curves, lengths):
 
 
 def plot_correct(table):
-    """Draw the share of lists on which NDCG is larger for the better ranker, a row for each
-    discount and cutoff.
+    """Draw the share of lists on which NDCG is larger for the better ranker.
+
+    There is a row for each discount and cutoff.
     """
     by_measure = table.pivot_table(index=["discount", "k"], columns="n", values="correct")
     shares = by_measure.loc[MEASURES].sort_values(table["n"].max())
@@ -215,7 +218,7 @@ def describe(name, values, curves, longest):
     verdict = theory.feasibility(discount, k=k).verdict
     print(
         f"\n{title}: by the theory it is {verdict}. NDCG of lists of {longest:,} documents, and "
-        f"its limit:\n"
+        "its limit:\n"
     )
     print(f"  {'ranker':14} {'mean':>6} {'spread':>7} {'limit':>7} {'spread':>7}")
     for j, (ranker, curve) in enumerate(curves.items()):
@@ -296,7 +299,7 @@ def main():
 
     print(
         f"Two rankers, trained on {BETTER} and on {GOOD}, and a random one rank lists of one "
-        f"population of documents."
+        "population of documents."
     )
     for i, name in enumerate(FIGURES):
         save(plot_figure(name, values[:, i], curves, lengths), name)

@@ -38,8 +38,9 @@ pictures = {}
 
 
 def save(display, name):
-    """Save the figure of a display if there is a folder, keep its pixels for the page, and return
-    the display.
+    """Save the figure of a display if there is a folder, and return the display.
+
+    Its pixels are kept for the page.
     """
     figure = display.figure_
     if folder:
@@ -59,7 +60,7 @@ train, validation, test = (
 )
 
 settings = {"k": 10, "random_state": 0, "n_jobs": 1}
-names = {"LambdaMART": "lambdarank", "softmax": "softmax", "default": "ensemble"}
+names = {"LambdaMART": "lambdarank", "pairwise": "pairwise-exponential", "default": "softmax"}
 rankers = {name: br.LightGBMRanker(objective, **settings) for name, objective in names.items()}
 for ranker in rankers.values():
     ranker.fit(*train, eval_set={"training": train, "validation": validation})
@@ -105,7 +106,7 @@ why = br.explain(rankers["default"], test.X, test.qid, query=worst)
 save(displays.ContributionDisplay(why, n_features=6).plot(), "contributions")
 print(
     f"In query {worst}, feature {why.table['feature'][0]} makes the largest difference between "
-    f"ranks 1 and 2."
+    "ranks 1 and 2."
 )
 
 # What the displays say together.
@@ -117,8 +118,9 @@ print(
 
 
 def page():
-    """One page: each picture below the lowest column, and columns of such widths that all of them
-    are equally high.
+    """One page: each picture stands below the lowest column.
+
+    The widths of columns are such that all of them are equally high.
     """
     columns = [[] for _ in range(COLUMNS)]
     for picture in sorted(pictures.values(), key=len, reverse=True):

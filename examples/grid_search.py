@@ -26,7 +26,10 @@ if arguments.output and not find_spec("matplotlib"):
 X, y, qid = br.make_ranking(n_queries=300, random_state=0)
 rest, test = br.split_queries(qid, 1 / 3, random_state=0)
 cosine = br.surrogates.Cosine()
-grid = {"objective": ["ensemble", "softmax", cosine, "lambdarank"], "num_leaves": [7, 31]}
+grid = {
+    "objective": ["softmax", "pairwise-exponential", cosine, "lambdarank"],
+    "num_leaves": [7, 31],
+}
 NAMES = {cosine: "cosine", "lambdarank": "LambdaMART"}
 
 # Each candidate has the number of rounds that it would have in use. The losses of boostrank choose
@@ -51,7 +54,7 @@ print(
 best = table.loc[search.best_index_]
 print(
     f"\n{best['objective']} with {best['num_leaves']} leaves has the best NDCG@10. It was trained "
-    f"again on the "
+    "again on the "
     "queries of all folds."
 )
 
@@ -85,7 +88,7 @@ default, chosen, _ = ndcg.values()
 difference, p_value = br.permutation_test(chosen, default)[:2]
 low, high = br.significance.confidence_interval(chosen, default)
 print(
-    f"Learned: on queries that the search has not seen, its best candidate has NDCG@10 "
+    "Learned: on queries that the search has not seen, its best candidate has NDCG@10 "
     f"{difference:+.4f} compared with the default (95% interval {low:+.4f} to {high:+.4f}; p = "
     f"{p_value:.3f} in a permutation test). The default needed one training, the search "
     f"{3 * len(table) + 1}."

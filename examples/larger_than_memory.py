@@ -1,9 +1,9 @@
-"""Train on features that stay in files, on LightGBM and on XGBoost, and measure how much memory
-that takes.
+"""Train on features that stay in files, and measure how much memory that takes.
+
+Both LightGBM and XGBoost are shown.
 
 python examples/larger_than_memory.py [--files 8] [--rows 25000] [--features 60] [--limit MB]
-[--jobs 2]
-                                      [--output FOLDER]
+                                      [--jobs 2] [--output FOLDER]
 
 The features are in several .npy files; Parquet files work too. `br.FeatureFiles` takes the place of
 the array X, in `fit`, in `eval_set` and in `predict`; labels and query ids are in memory. The
@@ -42,8 +42,9 @@ WAYS = {
 
 
 def write_files(folder, n_files, n_rows, n_features):
-    """Write synthetic features and labels of a test set and of all training rows. In practice the
-    files exist.
+    """Write synthetic features and labels of a test set and of all training rows.
+
+    In practice the files exist.
     """
     labels = []
     for number in range(n_files + 1):
@@ -71,8 +72,9 @@ def load(folder, kind, share=1.0):
 
 
 def memory(field):
-    """Memory of this process in MB: "VmHWM" is the peak of the resident memory, "VmData" the
-    private memory.
+    """Memory of this process in MB.
+
+    "VmHWM" is the peak of the resident memory, "VmData" the private memory.
     """
     status = Path("/proc/self/status")  # Linux
     lines = (
@@ -84,8 +86,9 @@ def memory(field):
 
 
 def measure(way, folder, limit):
-    """Train, and print NDCG@10 of test queries and by how many bytes the peak memory grew for each
-    further document.
+    """Train, and print NDCG@10 of test queries and the bytes of memory of a further document.
+
+    The bytes are the growth of the peak of the memory.
     """
     ranker_class, kind = WAYS[way]
     # To find 256 bins, LightGBM keeps a sample of 200,000 rows in float64, and XGBoost about 3 MB
@@ -180,8 +183,8 @@ def conclusion(needed, width):
         return "the data are too small to see what a document costs: pass more rows."
     return (
         f'a further document costs least memory with "{least}", {needed[least]:.0f} bytes or '
-        f'{needed[least] / width:.0%} of its features, and most with "{most}", {needed[most]:.0f} bytes or '
-        f"{needed[most] / width:.0%}."
+        f'{needed[least] / width:.0%} of its features, and most with "{most}", '
+        f"{needed[most]:.0f} bytes or {needed[most] / width:.0%}."
     )
 
 

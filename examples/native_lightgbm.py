@@ -60,7 +60,7 @@ print(
     "Learned: LightGBM trains, evaluates and stops early with losses of boostrank by itself. "
     "NDCG@10 of the test "
     f"queries is {abs(ndcg - mean[-1]):.4f} {relation} that of the cross-validation that chose the "
-    f"number of rounds."
+    "number of rounds."
 )
 
 if arguments.output:

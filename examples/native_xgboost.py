@@ -54,9 +54,9 @@ assert np.isclose(ndcg, booster.best_score)
 test_ndcg = br.ndcg_score(y_test, booster.predict(xgb.DMatrix(X_test)), qid_test, k=10)
 relation = "above" if test_ndcg > ndcg else "below"
 print(
-    f"Learned: XGBoost trains and stops early with a loss of boostrank by itself. On test queries "
+    "Learned: XGBoost trains and stops early with a loss of boostrank by itself. On test queries "
     f"NDCG@10 is {test_ndcg:.4f}, {abs(test_ndcg - ndcg):.4f} {relation} that of the validation "
-    f"queries, by which the rounds were chosen."
+    "queries, by which the rounds were chosen."
 )
 
 if arguments.output:

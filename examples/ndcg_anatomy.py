@@ -1,5 +1,4 @@
-"""NDCG in pictures: discounts and gains, the ranks and cutoffs of one query, ties, and NDCG during
-training.
+"""NDCG in pictures: discounts, gains, ranks, cutoffs, ties, and NDCG during training.
 
 python examples/ndcg_anatomy.py [--output FOLDER]
 """
@@ -120,7 +119,7 @@ moves = (
 )
 print(
     f"Here NDCG {moves}: rank {lost} has a smaller gain than in the ideal ranking, and later ranks "
-    f"make up for it."
+    "make up for it."
 )
 
 # Three of five documents have the same score: NDCG depends on the rule that ranks them.
@@ -192,7 +191,7 @@ right.legend(frameon=False)
 style.light_grid(right, "x")
 spread = best.mean() - worst.mean()
 print(
-    f"If scores of softmax are rounded to one decimal, the tie rule moves mean NDCG@5 by "
+    "If scores of softmax are rounded to one decimal, the tie rule moves mean NDCG@5 by "
     f"{spread:.4f}."
 )
 between = np.ptp(at_5)
@@ -200,7 +199,7 @@ relation = "more" if spread > between else "less"
 print(
     f"Learned: how ties are counted can change NDCG@5 by {spread:.4f} here, {relation} than the "
     f"choice among these three losses ({between:.4f}). State cutoff, gain, discount and tie rule "
-    f"beside every NDCG."
+    "beside every NDCG."
 )
 
 if arguments.output:

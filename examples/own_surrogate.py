@@ -24,8 +24,9 @@ except ImportError as error:
 
 @dataclass(frozen=True)
 class Hyperbola(Separable):
-    """The potential w(s) = sqrt(1 + s^2), which is strictly convex: the surrogate is consistent
-    with NDCG.
+    """The potential w(s) = sqrt(1 + s^2).
+
+    It is strictly convex: the surrogate is consistent with NDCG.
 
     Its slopes lie in (-1, 1), which suits normalized gains below 1.
     """
@@ -88,7 +89,7 @@ def main():
             assert br.theory.check_consistency(loss, n_distributions=200).consistent
             print(
                 f"The surrogate {name} passes all numerical tests, and no labels were found that "
-                f"it ranks wrongly."
+                "it ranks wrongly."
             )
         for library, kind in {"LightGBM": br.LightGBMRanker, "XGBoost": br.XGBoostRanker}.items():
             objective = "rank:ndcg" if (name, library) == ("LambdaMART", "XGBoost") else loss

@@ -30,14 +30,12 @@ except ImportError as error:
 ON_GRADES = {
     "lambdarank": "LambdaMART",
     "edge-logistic": "RankNet, all pairs",
-    "ensemble": "the default",
+    "softmax": "the default",
 }
 
 
 def ask(y, qid, n_choices, wrong, random):
-    """Choices between two documents of a query, `n_choices` for each query that has different
-    grades.
-    """
+    """Choices between two documents, `n_choices` for each query with different grades."""
     pairs = br.PreferenceGraph.from_grades(y, qid)
     # Shuffle all pairs, and keep the first `n_choices` of each query.
     permutation = random.permutation(pairs.n_edges)
@@ -55,8 +53,9 @@ def test_ndcg(objective, train, test, seed):
 
 
 def run(folds, choices, seeds, wrong):
-    """A row per training and test query; labels are a number of choices per query, or the loss on
-    all grades.
+    """A row per training and test query.
+
+    Labels are a number of choices per query, or the loss on all grades.
     """
     rows = []
 
@@ -130,15 +129,21 @@ def describe(table, choices, n_queries):
     columns = ["labels", "choices", "NDCG@10", "difference", "interval", "p"]
     print(
         f"Means over {n_queries} test queries; differences to LambdaMART on all grades, with 95% "
-        f"intervals:\n"
+        "intervals:\n"
     )
     print(shown[columns].to_string(index=False, float_format="{:.4f}".format))
     learned = table.head(len(choices))
     near = [number for number, high in zip(choices, learned["high"], strict=True) if high >= 0]
     first, last = learned["NDCG@10"].iloc[[0, -1]]
-    step = f"From {choices_of(choices[0])} to {choices[-1]}, NDCG@10 goes from {first:.4f} to {last:.4f}"
+    step = (
+        f"From {choices_of(choices[0])} to {choices[-1]}, NDCG@10 goes from {first:.4f} to "
+        f"{last:.4f}"
+    )
     if near:
-        result = f"with {choices_of(near[0])} it is not significantly below LambdaMART on all grades any more"
+        result = (
+            f"with {choices_of(near[0])} it is not significantly below LambdaMART on all grades "
+            "any more"
+        )
     else:
         gap = -learned["difference"].iloc[-1]
         result = (
@@ -214,7 +219,10 @@ def main():
     table = summarize(results, choices)
     describe(table, choices, (results["labels"] == "lambdarank").sum())
     if arguments.output:
-        title = f"{name}: a few choices, {arguments.wrong:.0%} of them wrong (band: 95%, paired with LambdaMART)"
+        title = (
+            f"{name}: a few choices, {arguments.wrong:.0%} of them wrong (band: 95%, paired with "
+            "LambdaMART)"
+        )
         plot(table, choices, arguments.output / "preferences.png", title)
 
 

@@ -1,5 +1,4 @@
-"""From training to serving: a model file that LightGBM reads without boostrank, SHAP values, and
-ONNX.
+"""From training to serving: a model file that LightGBM reads by itself, SHAP values, and ONNX.
 
 python examples/production.py [--output FOLDER]
 
@@ -25,7 +24,7 @@ try:
 except ImportError as error:
     raise SystemExit(
         f"This example needs shap, onnxmltools and onnxruntime ({error}): pip install shap "
-        f"onnxmltools onnxruntime"
+        "onnxmltools onnxruntime"
     ) from None
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -57,7 +56,7 @@ with tempfile.TemporaryDirectory() as folder:
     ndcg = again.score(new, y, qid)
     print(
         f"Loaded again, the model has {again.best_iteration_} rounds, and NDCG@10 {ndcg:.4f} on "
-        f"test queries."
+        "test queries."
     )
     path.write_text(path.read_text().replace("leaf_value=", "leaf_value=1", 1))
     try:
@@ -103,7 +102,7 @@ same = (
     else f"differs by {abs(onnx_ndcg - ndcg):.1g}"
 )
 print(
-    f"Learned: one model serves in three ways, with boostrank, with LightGBM alone and with ONNX; "
+    "Learned: one model serves in three ways, with boostrank, with LightGBM alone and with ONNX; "
     f"NDCG@10 on test queries {same} with "
     f"ONNX{', and a damaged file is not loaded' if refused else ''}."
 )

@@ -1,5 +1,6 @@
-"""Train a ranker on LETOR data (or synthetic data without a file), and score it on queries it has
-not seen.
+"""Train a ranker on LETOR data, and score it on queries that it has not seen.
+
+Without a file, the data are synthetic.
 
 python examples/quick_start.py [LETOR_FILE] [--output FOLDER]
 """
@@ -33,7 +34,7 @@ ranker = br.LightGBMRanker(random_state=0).fit(X[train], y[train], qid[train])
 n_train = len(np.unique(qid[train]))
 print(
     f"The ranker was trained on {n_train} queries. Each of its {ranker.best_iteration_} rounds "
-    f"drew half of them, and "
+    "drew half of them, and "
     "the others decided how many rounds there are."
 )
 
@@ -54,13 +55,13 @@ print(
 share = (ndcg - random_ndcg) / (ideal_ndcg - random_ndcg)
 print(
     f"Learned: on new queries the ranker goes {share:.0%} of the way from a random ranking to the "
-    f"best possible one."
+    "best possible one."
 )
 
 if arguments.output:
     arguments.output.mkdir(parents=True, exist_ok=True)
     rankers = {
-        "LightGBMRanker(): consistent losses": ranker,
+        "LightGBMRanker(): a consistent loss": ranker,
         "LGBMRanker(): LambdaMART": lambdamart,
     }
     display = br.displays.NDCGCurveDisplay.from_estimator(rankers, X[test], y[test], qid[test])

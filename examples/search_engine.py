@@ -1,5 +1,6 @@
-"""From logged features to a ranked page: requests, answers, judgments, training, comparison, export
-and its check.
+"""From logged features to a ranked page: requests, judgments, training, and export.
+
+Rankers are compared, and the export is checked.
 
 python examples/search_engine.py [--output FOLDER]
 
@@ -56,8 +57,9 @@ REQUESTS = {"model": "shop", "index": "products", "parameters": {"keywords": "la
 
 
 def answer(engine, names, documents):
-    """The answer of an engine to the request "log", as JSON, from a dict of the values of each
-    document by its id.
+    """The answer of an engine to the request "log", as JSON.
+
+    It is made from a dict of the values of each document by its id.
     """
     hits = []
     for document, values in documents.items():
@@ -117,7 +119,7 @@ table = logs["elasticsearch"].join(judgments, how="inner")
 X, y, qid = table[NAMES], table["grade"].to_numpy(), table.index.get_level_values("qid").to_numpy()
 print(
     f"The log has {len(answers)} queries with {len(table):,} documents, and {len(NAMES)} features "
-    f"of each."
+    "of each."
 )
 
 train, test = br.split_queries(qid, 0.3, random_state=0)
@@ -162,7 +164,7 @@ with tempfile.TemporaryDirectory() as folder:
         page = pd.Series(found[last], new.index[last].get_level_values("document")).nlargest(3)
         print(
             f"{engine}: {', '.join(f'{name} {score:.3f}' for name, score in page.items())} after "
-            f"the requests"
+            "the requests"
         )
         for purpose, request in requests.items():
             print(f"    {purpose:<8} {request.method} {request.path}")

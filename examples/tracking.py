@@ -70,7 +70,7 @@ def record(loss):
 with tempfile.TemporaryDirectory() as folder:
     mlflow.set_tracking_uri(Path(folder, "runs").as_uri())
     mlflow.set_experiment("rankers")
-    recorded = {loss: record(loss) for loss in ("ensemble", "softmax", "lambdarank")}
+    recorded = {loss: record(loss) for loss in ("softmax", "pairwise-exponential", "lambdarank")}
     runs = mlflow.search_runs(order_by=["metrics.`ndcg at 10` DESC"], output_format="list")
     for run in runs:
         values = ", ".join(

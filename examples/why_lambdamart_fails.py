@@ -1,5 +1,4 @@
-"""Why LambdaMART fails where judges disagree: two documents, many queries, and the field of
-boosting.
+"""Why LambdaMART fails where judges disagree: two documents and the field of boosting.
 
 python examples/why_lambdamart_fails.py [--full] [--output FOLDER]
 
@@ -58,7 +57,6 @@ if find_spec("catboost"):
 RANKERS |= {
     "LightGBMRanker": OURS,
     "XGBoostRanker": partial(br.XGBoostRanker, n_jobs=1),
-    "LightGBMRanker, softmax": partial(OURS, "softmax"),
     "LightGBMRanker, consistent-lambdarank": partial(OURS, "consistent-lambdarank"),
     "LightGBMRanker, pairwise-exponential": partial(OURS, "pairwise-exponential"),
     "LightGBMRanker, squared": partial(OURS, "squared"),
@@ -85,8 +83,9 @@ MIN_LOST = 5e-4
 
 
 def judged(usual, other, share, n_queries=1000):
-    """Queries of the same documents, each of which has a feature of its own: X, y, qid and query
-    sizes.
+    """Queries of the same documents: X, y, qid and query sizes.
+
+    Each document has a feature of its own.
     """
     is_usual = np.arange(n_queries)[:, None] < round(share * n_queries)
     labels, m = np.where(is_usual, usual, other), len(usual)
@@ -141,8 +140,9 @@ def demonstrate():
 
 
 def divided(n_queries, seed, share=0.66):
-    """Queries with 2 to 8 documents of five kinds: X, which says the kind, y, qid, and the expected
-    targets.
+    """Queries with 2 to 8 documents of five kinds: X, y, qid, and the expected targets.
+
+    X says the kind.
     """
     random = np.random.RandomState(seed)
     queries = br.Queries.from_sizes(random.randint(2, 9, size=n_queries))
@@ -156,14 +156,15 @@ def divided(n_queries, seed, share=0.66):
 
 
 def compare_on_many_queries(n_queries):
-    """Print the expected NDCG of default rankers on new queries with documents of five kinds, less
-    the best one.
+    """Print how far the expected NDCG of default rankers is from the best one.
+
+    New queries have documents of five kinds.
     """
     X, y, qid, _ = divided(n_queries, seed=0)
     X_test, _, qid_test, best = divided(2000, seed=1)
     print(
         f"\nDocuments of five kinds, {n_queries} queries; expected NDCG on new queries less the "
-        f"largest possible one:"
+        "largest possible one:"
     )
     largest = br.expected_ndcg(best, best, qid_test)
     for name in ("LGBMRanker", "XGBRanker", "LightGBMRanker", "XGBoostRanker"):
@@ -174,8 +175,9 @@ def compare_on_many_queries(n_queries):
 
 
 def draw_shares(folder):
-    """A picture of the NDCG of all rankings, and of what each ranker loses, by the percentage of
-    the usual queries.
+    """A picture of the NDCG of all rankings, and of what each ranker loses.
+
+    Both are shown by the percentage of the usual queries.
     """
     settings = {
         "figsize": (10.0, 6.8),
@@ -223,8 +225,7 @@ def draw_shares(folder):
 
 
 def newton(surrogate, targets, weights, queries, owners, n_steps, rate=0.05):
-    """Newton steps of the scores of documents that are in several queries; the mean of the scores
-    in the last steps.
+    """The mean scores of the last Newton steps, for documents that are in several queries.
 
     `owners` has the number of the score of each document of each query.
     """
@@ -243,9 +244,7 @@ def newton(surrogate, targets, weights, queries, owners, n_steps, rate=0.05):
 
 
 def wrong_limits(n, n_steps):
-    """For each field, the share of random label distributions on which it ends with a wrong
-    ranking.
-    """
+    """The share of random label distributions on which a field ends with a wrong ranking."""
     random = np.random.default_rng(0)
     wrong = dict.fromkeys(FIELDS, 0)
     for m in (2, 3, 4, 5):
@@ -287,7 +286,7 @@ def main():
     n, n_steps = (500, 3000) if arguments.full else (25, 300)
     print(
         f"\nShare of {4 * n} random label distributions on which boosting from equal scores ends "
-        f"with a wrong ranking:"
+        "with a wrong ranking:"
     )
     wrong = wrong_limits(n, n_steps)
     for name, share in wrong.items():

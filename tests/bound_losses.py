@@ -1,6 +1,6 @@
 """Losses bound to labels that are given as arrays, preferences or clicks, as users give them."""
 
-from boostrank.queries.labels import as_labels
+from boostrank.ndcg.labels import as_labels
 from boostrank.queries.weights import document_weights
 from boostrank.training.losses import bind
 

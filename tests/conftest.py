@@ -27,7 +27,7 @@ import boostrank as br
 # modules while it runs, its data would change.
 from boostrank import cli  # noqa: F401
 from boostrank.datasets import letor_parser, letor_reader  # noqa: F401
-from boostrank.queries import compiled
+from boostrank.kernels import library
 
 quick = {"derandomize": True, "deadline": None, "max_examples": 15, "database": None}
 settings.register_profile("boostrank", **quick, suppress_health_check=[HealthCheck.too_slow])
@@ -119,7 +119,7 @@ def implementation(request):
     """Run a test with the compiled library, and with NumPy in its place."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BOOSTRANK_COMPILED", request.param)
-        if request.param == "1" and not compiled.is_available():
+        if request.param == "1" and not library.is_available():
             pytest.skip("boostrank was installed without a C compiler")
         yield
 

@@ -50,7 +50,10 @@ def test_the_source_distribution_makes_a_wheel_without_a_compiler(tmp_path, monk
     ZipFile(next(tmp_path.glob("*.whl"))).extractall(installed)
     assert {path.suffix for path in installed.glob("boostrank/**/*.*")} == {".py", ".pyi", ".typed"}
     monkeypatch.setenv("PYTHONPATH", str(installed))
-    code = "import boostrank as br; from boostrank.queries import compiled; print(compiled.is_available(), br.__file__)"
+    code = (
+        "import boostrank as br; from boostrank.kernels import library; "
+        "print(library.is_available(), br.__file__)"
+    )
     assert run_python(code, tmp_path) == f"False {installed / 'boostrank' / '__init__.py'}\n"
 
 

@@ -62,12 +62,15 @@ const load = (page, width) => new Promise(done => {
     const view = await load(page, width), body = view.document;
     if (body.scrollingElement.scrollWidth > view.innerWidth) found.push([page, width, "page"]);
     for (const element of body.querySelectorAll("article :is(p, dt, li, pre, table, img, code)")) {
-      const table = element.closest("table"), isWide = table?.matches(".dataframe") || table?.rows[0].cells.length > 6;
+      const table = element.closest("table");
+      const isWide = table?.matches(".dataframe") || table?.rows[0].cells.length > 6;
       if (!element.closest(".highlight:not(.formula)") && !isWide &&
           element.getBoundingClientRect().right > width + 1)
         found.push([page, width, element.outerHTML.slice(0, 80)]);
-      const mayScroll = width < 1000 || page.includes("/names/") || element.closest(".highlight-text");
-      if (element.matches(mayScroll ? "pre.formula" : "pre") && element.scrollWidth > element.clientWidth + 1)
+      const mayScroll =
+        width < 1000 || page.includes("/names/") || element.closest(".highlight-text");
+      if (element.matches(mayScroll ? "pre.formula" : "pre") &&
+          element.scrollWidth > element.clientWidth + 1)
         found.push([page, width, element.textContent]);
       const texts = [...element.childNodes].filter(node => node.nodeType == 3);
       if (element.matches("p, li") && texts.some(node => node.data.includes("$")))
@@ -77,9 +80,11 @@ const load = (page, width) => new Promise(done => {
   for (const words of WORDS) {
     const view = await load("search.html?q=" + words, 1280);
     const results = () => view.document.querySelectorAll("#search-results li a");
-    for (let i = 0; i < 100 && results().length < 3; i++) await new Promise(done => setTimeout(done, 50));
+    for (let i = 0; i < 100 && results().length < 3; i++)
+      await new Promise(done => setTimeout(done, 50));
     links[words] = [...results()].map(link => link.pathname); }
-  document.body.textContent = "RESULT" + JSON.stringify({found, links, measured: PAGES.length}) + "END";
+  const result = JSON.stringify({found, links, measured: PAGES.length});
+  document.body.textContent = "RESULT" + result + "END";
 })();
 </script>"""
 
@@ -176,7 +181,10 @@ def test_nothing_is_cut_and_search_finds(tmp_path, monkeypatch):
         ("localhost", 0), partial(SimpleHTTPRequestHandler, directory=site)
     ) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        quiet = "--no-first-run --disable-background-networking --disable-component-update --disable-sync"
+        quiet = (
+            "--no-first-run --disable-background-networking --disable-component-update "
+            "--disable-sync"
+        )
         options = f"--headless --no-sandbox --disable-gpu --disable-quic {quiet} --dump-dom".split()
         address = f"http://localhost:{server.server_port}/measure.html"
         shown = subprocess.run(

@@ -120,7 +120,7 @@ def test_first_uses_import_only_what_they_need():
 
 # Modules that each command and those before it, in one process, do not need. pandas alone
 # takes a third of a second, scipy.stats and scikit-learn more than one.
-RANKERS = [*LIBRARIES, "joblib", "boostrank.rankers.base", "boostrank.backends.base"]
+RANKERS = [*LIBRARIES, "joblib", "boostrank.rankers.base", "boostrank.backends.records"]
 EVALUATE = [*RANKERS, "boostrank.surrogates", "boostrank.theory", "boostrank.cli.compare"]
 COMMANDS = {
     "--version": [*RANKERS, "pandas"],

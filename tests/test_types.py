@@ -20,28 +20,38 @@ X, y, qid = br.make_ranking(n_queries=60, random_state=0)
 train, test = br.split_queries(qid, 0.2, random_state=0)
 ranker = br.LightGBMRanker("softmax", k=10, n_estimators=5).fit(X[train], y[train], qid=qid[train])
 scores: NDArray[np.float64] = ranker.predict(X[test])
-mean: float = ranker.score(X[test], y[test], qid=qid[test]) + br.ndcg_score(y[test], scores, qid[test], k=10)
+mean: float = ranker.score(X[test], y[test], qid=qid[test])
+mean = br.ndcg_score(y[test], scores, qid[test], k=10)
 values: NDArray[np.float64] = br.ndcg_score(y[test], scores, qid[test], per_query=True)
 mean = br.evaluate(y[test], scores, qid[test], ["ndcg@10", "map"])["map"]
 table: pd.DataFrame = br.evaluate(y[test], scores, qid[test], "ndcg@10", per_query=True)
 linear: float = br.get_measure("ndcg@10", gain="linear")(y[test], scores, qid[test])
-rounds: int = br.XGBoostRanker().fit(X, y, group=np.bincount(qid)).load_model("model.json").best_iteration_
+fitted = br.XGBoostRanker().fit(X, y, group=np.bincount(qid))
+rounds: int = fitted.load_model("model.json").best_iteration_
 rounds = br.load_model("model.txt").best_iteration_
-mean = br.cross_validate(ranker, X, y, qid, cv=3, scoring=br.make_scorer("map"))["test_score"].mean()
-best: dict[str, object] = br.grid_search(ranker, {"k": [5, 10]}, X, y, qid, cv=br.QueryKFold(3)).best_params_
+folds = br.cross_validate(ranker, X, y, qid, cv=3, scoring=br.make_scorer("map"))
+mean = folds["test_score"].mean()
+search = br.grid_search(ranker, {"k": [5, 10]}, X, y, qid, cv=br.QueryKFold(3))
+best: dict[str, object] = search.best_params_
 rankers = {"one": ranker, "bag": br.BaggedRanker(br.LightGBMRanker(), random_state=0)}
 comparison = br.compare(rankers, X, y, qid, cv=3, measures=["ndcg@10"])
 comparison.save_html("report.html")
-means: pd.Series[float] = br.compare(rankers, br.query_folds(br.Dataset(X, y, qid), 3)).table["mean"]
+of_folds = br.compare(rankers, br.query_folds(br.Dataset(X, y, qid), 3))
+means: pd.Series[float] = of_folds.table["mean"]
 text: str = comparison.to_markdown() + comparison.conclusion("ndcg@10")
 mean = br.permutation_test(values, values).p_value
 qrels, run = br.read_qrels("qrels.txt"), br.read_run("run.txt")
 mean = br.evaluate_run(qrels, run, ["nDCG@10"])["nDCG@10"]
-text = br.compare_runs(qrels, {"one": run}).conclusion("nDCG@10") + br.explain(ranker, X, qid, query=1).head
+text = br.compare_runs(qrels, {"one": run}).conclusion("nDCG@10")
+text = br.explain(ranker, X, qid, query=1).head
 log = br.simulate_clicks(y, scores, qid, random_state=0).log
 ranker.fit(X, br.ClickLabels(log, br.clicks.harvest_propensities(log)))
 """
-WRONG = "comparison.save_htm('report.html')\nbr.ndcg_score(y, y, qid, kk=1)\nbr.LightGBMRanker().fit()\n"
+WRONG = """\
+comparison.save_htm('report.html')
+br.ndcg_score(y, y, qid, kk=1)
+br.LightGBMRanker().fit()
+"""
 
 
 @pytest.mark.slow

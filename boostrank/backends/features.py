@@ -11,21 +11,24 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import numpy as np
 from scipy.sparse import issparse
 
+from boostrank.backends.libraries import Parameters
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_count, is_number, refuse
 from boostrank.inputs.frames import is_pandas
-from boostrank.inputs.streams import FeatureStream
+from boostrank.inputs.streams import FeatureBlocks, FeatureStream
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class NameCode:
-    r"""The encoding of names of features for one boosting library: forbidden characters are
-    percent-encoded.
+    r"""The encoding of names of features for one library: forbidden characters get a percent code.
 
     Names without such characters are unchanged, except that the empty name is encoded as "%".
 
@@ -50,13 +53,14 @@ class NameCode:
         return self._forbidden.sub(lambda match: quote(match[0], safe=""), name) or "%"
 
     def decode(self, name: str) -> str:
-        """Return the name that was encoded. A name that :meth:`encode` does not return is
-        unchanged.
+        """Return the name that was encoded.
+
+        A name that :meth:`encode` does not return is unchanged.
         """
         decoded = "" if name == "%" else unquote(name)
         return decoded if self.encode(decoded) == name else name
 
-    def encode_columns(self, X: Any) -> Any:
+    def encode_columns(self, X: pd.DataFrame) -> pd.DataFrame:
         """Encode the names of the columns of a pandas DataFrame."""
         names = [self.encode(str(name)) for name in X.columns]
         return X if names == list(X.columns) else X.set_axis(names, axis=1)
@@ -88,7 +92,7 @@ class Features:
         """Number of the columns of X."""
         return self.number - len(self.sources)
 
-    def index(self, parameter: str, feature: Any) -> int:
+    def index(self, parameter: str, feature: str | int) -> int:
         """The index of a feature from its name, a string, or from its index.
 
         Parameters
@@ -104,31 +108,23 @@ class Features:
             feature: the columns of a DataFrame may be integers, which are names.
         """
         if isinstance(feature, str):
-            if self.names is not None and feature in self.names:
-                return self.names.index(feature)
-            known = (
-                "have no names: give indices"
-                if self.names is None
-                else f"are {[*map(str, self.names[:10])]}"
-            )
+            known = "have no names: give indices"
+            if self.names is not None:
+                if feature in self.names:
+                    return self.names.index(feature)
+                known = f"are {[*map(str, self.names[:10])]}"
             raise ValueError(
                 f"{parameter} has the name {feature!r}, which is no feature: the features {known}"
             )
         if not is_count(feature) or not 0 <= feature < self.number:
             indices = f"0 to {self.number - 1} (a column 'qid' is no feature and does not count)"
-            refuse(
-                f"each feature of {parameter}",
-                feature,
-                f"a name, a string, or an index from {indices}",
-            )
-        if (
-            self.names is not None
-            and str(feature) in self.names
-            and self.names[feature] != str(feature)
-        ):
+            expected = f"a name, a string, or an index from {indices}"
+            refuse(f"each feature of {parameter}", feature, expected)
+        name = str(feature)
+        if self.names is not None and name in self.names and self.names[feature] != name:
             raise ValueError(
-                f"{parameter} has the feature {feature}, which may be the column {str(feature)!r} "
-                f"or the column with this index, {self.names[feature]!r}: give the name as a string"
+                f"{parameter} has the feature {feature}, which may be the column {name!r} or the "
+                f"column with this index, {self.names[feature]!r}: give the name as a string"
             )
         return int(feature)
 
@@ -138,7 +134,7 @@ class Features:
 #: the user gave, by canonical name. It returns the value as the boosting library takes it, or None
 #: to leave the parameter out. It raises ValueError for values without a meaning, for features that
 #: do not exist, and for values of more or fewer features.
-FeatureParameter = Callable[[str, Any, Features, Mapping[str, Any]], Any]
+FeatureParameter = Callable[[str, Any, Features, Parameters], Any]
 
 
 @dataclass(frozen=True)
@@ -171,17 +167,11 @@ class ValuePerFeature:
     convert: Callable[[Any], Any] = float
     as_type: Callable[[list[Any]], Any] = list
 
-    def __call__(self, name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
+    def __call__(self, name: str, value: object, features: Features, others: Parameters) -> Any:
         """The values of all features, in the sequence of the features."""
         if isinstance(value, Mapping):
             default = others.get(self.default_from, self.default)
-            by_index = {
-                features.index(name, feature): self._checked(name, entry)
-                for feature, entry in value.items()
-            }
-            entries = [by_index.get(i, default) for i in range(features.n_columns)]
-            added = enumerate(features.sources, features.n_columns)
-            return self.as_type(entries + [by_index.get(i, entries[source]) for i, source in added])
+            return self.as_type(self._from_mapping(name, value, features, default))
         number = f"{features.n_columns}; a column 'qid' is no feature"
         expected = f"a sequence with one value per feature ({number}), or a dict by name or index"
         entries = [self._checked(name, entry) for entry in _elements(name, value, expected)]
@@ -191,29 +181,50 @@ class ValuePerFeature:
             refuse(name, value, expected, got=f"{len(entries)} values")
         return self.as_type(entries)
 
-    def _checked(self, name: str, entry: Any) -> Any:
+    def _from_mapping(
+        self,
+        name: str,
+        given: Mapping[str | int, object],
+        features: Features,
+        default: object,
+    ) -> list[Any]:
+        by_index = {}
+        for feature, entry in given.items():
+            by_index[features.index(name, feature)] = self._checked(name, entry)
+        entries = [by_index.get(i, default) for i in range(features.n_columns)]
+        for i, source in enumerate(features.sources, features.n_columns):
+            entries.append(by_index.get(i, entries[source]))
+        return entries
+
+    def _checked(self, name: str, entry: object) -> Any:
         if not self.accepts(entry):
             refuse(f"each value of {name}", entry, self.description)
         return self.convert(entry)
 
 
 def feature_groups(
-    name: str, value: Any, features: Features, others: Mapping[str, Any]
+    name: str, value: object, features: Features, others: Parameters
 ) -> list[list[int]]:
-    """Groups of features: a list of lists of names or indices. Added features are in the groups of
-    their columns.
+    """Groups of features, from a list of lists of names or indices.
+
+    Added features are in the groups of their columns.
     """
     expected = "a list of lists of features by name or index, such as [[0, 1], [2, 3]]"
-    groups = [_elements(name, group, expected) for group in _elements(name, value, expected)]
-    numbers = [[features.index(name, feature) for feature in group] for group in groups]
-    added = [*enumerate(features.sources, features.n_columns)]
-    return [
-        group + [i for i, source in added if source in group and i not in group]
-        for group in numbers
-    ]
+    given = [_elements(name, group, expected) for group in _elements(name, value, expected)]
+    groups = []
+    for names in given:
+        columns = [features.index(name, feature) for feature in names]
+        group = list(columns)
+        for i, source in enumerate(features.sources, features.n_columns):
+            if source in columns and i not in columns:
+                group.append(i)
+        groups.append(group)
+    return groups
 
 
-def feature_choice(name: str, value: Any, features: Features, others: Mapping[str, Any]) -> Any:
+def feature_choice(
+    name: str, value: object, features: Features, others: Parameters
+) -> list[int] | str:
     """Indices of features from names or indices, or "auto"."""
     if isinstance(value, str) and value == "auto":
         return value
@@ -222,12 +233,13 @@ def feature_choice(name: str, value: Any, features: Features, others: Mapping[st
 
 
 def number_that_is_missing(
-    name: str, value: Any, features: Features, others: Mapping[str, Any]
+    name: str, value: float, features: Features, others: Parameters
 ) -> float | None:
     """The number that means a missing value; None for NaN, which always means one."""
-    if isinstance(value, (float, np.floating)) and math.isnan(value):
+    is_float = isinstance(value, (float, np.floating))
+    if is_float and math.isnan(value):
         return None
-    if not is_number(value) and not (isinstance(value, (float, np.floating)) and math.isinf(value)):
+    if not is_number(value) and not (is_float and math.isinf(value)):
         refuse(name, value, "a number or NaN", ". Replace other values by NaN")
     if features.categorical:
         # XGBoost would compare the number with the codes of categories too.
@@ -237,19 +249,19 @@ def number_that_is_missing(
     return float(value)
 
 
-def feature_types(
-    name: str, value: Any, features: Features, others: Mapping[str, Any]
-) -> list[str]:
+def feature_types(name: str, value: object, features: Features, others: Parameters) -> list[str]:
     """XGBoost's types of all features: "c" for categorical ones; all others are numbers.
 
     For features that a dict does not have, the types of the columns count. Those that are added are
     numbers.
     """
-    types = _FEATURE_TYPE(name, value, features, others)[: features.n_columns]
-    of_columns = [
-        kind or ("c" if i in features.categorical else "q") for i, kind in enumerate(types)
-    ]
-    return of_columns + ["q"] * len(features.sources)
+    types = ["q"] * features.number
+    for i in features.categorical:
+        types[i] = "c"
+    given = _FEATURE_TYPE(name, value, features, others)[: features.n_columns]
+    for i, kind in enumerate(given):
+        types[i] = kind or types[i]
+    return types
 
 
 _TYPES = ("q", "c", "int", "float", "i")
@@ -265,18 +277,17 @@ def number_per_feature(default: float) -> ValuePerFeature:
 
 def monotone_constraints(as_type: Callable[[list[Any]], Any]) -> ValuePerFeature:
     """The direction in which scores may change with each feature."""
-    description = "1 (scores do not fall), -1 (they do not rise) or 0"
     return ValuePerFeature(
-        description,
+        "1 (scores do not fall), -1 (they do not rise) or 0",
         lambda value: is_number(value) and value in (-1, 0, 1),
-        0,
+        default=0,
         convert=int,
         as_type=as_type,
     )
 
 
 def resolve_features(
-    parameters: Mapping[str, Any], rules: Mapping[str, FeatureParameter], features: Features
+    parameters: Parameters, rules: Mapping[str, FeatureParameter], features: Features
 ) -> dict[str, Any]:
     """The parameters, with those that concern features in the form that the boosting library takes.
 
@@ -296,15 +307,17 @@ def resolve_features(
     resolved = dict(parameters)
     for name in rules.keys() & parameters.keys():
         value = parameters[name]
-        resolved[name] = None if value is None else rules[name](name, value, features, parameters)
-        if resolved[name] is None:
+        if value is not None:
+            value = rules[name](name, value, features, parameters)
+        resolved[name] = value
+        if value is None:
             del resolved[name]
     return resolved
 
 
 def check_codes(
     parameter: str,
-    X: Any,
+    X: FeatureBlocks,
     indices: Sequence[int],
     smallest: float = -math.inf,
     missing: float = math.nan,
@@ -318,8 +331,8 @@ def check_codes(
     ----------
     parameter : str
         Name of the parameter that says which features are categorical.
-    X : ndarray, sparse matrix, DataFrame or FeatureStream, shape (n_documents, n_features), or list
-    of ndarray
+    X : ndarray, sparse matrix, DataFrame, FeatureStream or list of ndarray
+        Features, shape (n_documents, n_features).
     indices : sequence of int
         The categorical features. Columns of a DataFrame with a categorical type are not checked.
     smallest : float, optional
@@ -328,37 +341,49 @@ def check_codes(
         A number besides NaN that is a missing value.
     """
     if isinstance(X, FeatureStream):
-        for block in X.blocks() if indices else ():
-            check_codes(parameter, block, indices, smallest, missing)
+        if indices:
+            for block in X.blocks():
+                check_codes(parameter, block, indices, smallest, missing)
         return
     for i in indices:
         values = _column(X, i)
-        wrong = ((values % 1 != 0) | (values < smallest)) & ~np.isnan(values) & (values != missing)
-        if wrong.any():
-            feature = repr(X.columns[i]) if is_pandas(X) else i
+        is_code = (values % 1 == 0) & (values >= smallest)
+        wrong = values[~is_code & ~np.isnan(values) & (values != missing)]
+        if len(wrong):
+            feature = str(i)
+            if is_pandas(X):
+                frame: Any = X
+                feature = repr(frame.columns[i])
             subject = f"{parameter} says that the feature {feature} is categorical, so its values"
-            codes = f"integers of at least {smallest:g}" if math.isfinite(smallest) else "integers"
-            refuse(subject, values[wrong][0], codes, got=f"{values[wrong][0]:g}")
+            codes = "integers"
+            if math.isfinite(smallest):
+                codes += f" of at least {smallest:g}"
+            refuse(subject, wrong[0], codes, got=f"{wrong[0]:g}")
 
 
-def _column(X: Any, index: int) -> Floats:
-    """The values of one feature: those that a sparse matrix stores; an empty array for a
-    categorical type.
+def _column(X: FeatureBlocks, index: int) -> Floats:
+    """The values of one feature; an empty array for a categorical type.
+
+    Of a sparse matrix, these are the values that it stores.
     """
     if isinstance(X, list):
         return np.concatenate([block[:, index] for block in X]).astype(np.float64)
+    matrix: Any = X
     if issparse(X):
-        rows: Any = X
-        return rows[:, [index]].data.astype(np.float64)
+        return matrix[:, [index]].data.astype(np.float64)
     if not is_pandas(X):
-        return X[:, index].astype(np.float64)
-    column = X.iloc[:, index]
-    return np.empty(0) if hasattr(column, "cat") else column.to_numpy(np.float64, na_value=np.nan)
+        return matrix[:, index].astype(np.float64)
+    column = matrix.iloc[:, index]
+    if hasattr(column, "cat"):
+        return np.empty(0)
+    return column.to_numpy(np.float64, na_value=np.nan)
 
 
-def _elements(name: str, value: Any, expected: str) -> list[Any]:
+def _elements(name: str, value: object, expected: str) -> list[Any]:
     """The elements of a sequence, a set or an array of one dimension."""
     elements = value.tolist() if hasattr(value, "tolist") else value
-    if not isinstance(elements, (Sequence, Set)) or isinstance(elements, (str, bytes)):
+    if isinstance(elements, Set):
+        return sorted(elements, key=str)
+    if not isinstance(elements, Sequence) or isinstance(elements, (str, bytes)):
         refuse(name, value, expected)
-    return sorted(elements, key=str) if isinstance(elements, Set) else list(elements)
+    return list(elements)

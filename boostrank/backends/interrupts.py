@@ -31,7 +31,8 @@ class _DeferredHandler:
 
     def handle_received(self) -> None:
         """Call the handler if there was a signal."""
-        received, self.received = self.received, None
+        received = self.received
+        self.received = None
         if received is not None:
             self.handler(*received)
 
@@ -70,9 +71,10 @@ def defer_interrupts() -> Iterator[None]:
         deferred.handle_received()
 
 
-def interruptible(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function in which the handler of SIGINT runs at once; if a signal waits, it is handled
-    before.
+def interruptible(function: Callable[..., T], *arguments: object) -> T:
+    """Call a function in which the handler of SIGINT runs at once.
+
+    A signal that waits is handled before.
     """
     deferred = signal.getsignal(signal.SIGINT)
     is_main = threading.current_thread() is threading.main_thread()

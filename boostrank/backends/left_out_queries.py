@@ -1,5 +1,4 @@
-"""Rounds that leave queries out, and what these queries say: whether a round is of use, and when
-training should end.
+"""Rounds that leave queries out, which say whether a round is of use, and when training ends.
 
 Each round trains on a sample of the queries, and the others say what its tree is worth: a tree that
 lowers the loss of queries that it was not trained on is of use. So the queries that rounds leave
@@ -9,20 +8,25 @@ out tell how long to train, and no queries are held out for good.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from boostrank.backends.base import BoostingObjective, GroupedData, TrainingSpecification
 from boostrank.backends.interrupts import interruptible
+from boostrank.backends.records import GroupedData, TrainingSpecification
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.queries import Queries
+from boostrank.surrogates.loss import BoundLoss
 
-#: Left-out queries choose at most so many rounds, and at least so many that rounds times learning
-#: rate are this number: the first rounds are too few to see a trend.
-MAX_ROUNDS, MIN_TOTAL_STEP = 3000, 4.0
+#: An array of NumPy, or of the library for GPUs whose arrays the loss takes.
+Array = Any
+#: Left-out queries choose at most so many rounds.
+MAX_ROUNDS = 3000
+#: They choose at least so many rounds that rounds times learning rate are this number: the first
+#: rounds are too few to see a trend.
+MIN_TOTAL_STEP = 4.0
 #: The number of rounds where no round leaves queries out is such that rounds times learning rate
 #: are this number.
 FIXED_TOTAL_STEP = 15.0
@@ -34,9 +38,21 @@ ROUNDS_FACTOR = 2.0
 SMOOTHING_SHARE = 0.2
 
 
+@dataclass(frozen=True)
+class _Round:
+    """A round whose improvement the next round shows."""
+
+    #: The scores and the gradient before it.
+    scores: Array
+    gradient: Array
+    #: 1 for each document that it leaves out, otherwise 0.
+    is_left_out: Array
+
+
 class QuerySample:
-    """Gradient and Hessian that are 0 for the queries that a round leaves out, and what the round
-    is worth on these.
+    """Gradient and Hessian that are 0 for the queries that a round leaves out.
+
+    It measures what the round is worth on these queries.
 
     Each round draws other queries, as Friedman ("Stochastic gradient boosting", 2002) draws rows,
     so that trees learn less of what is true of single queries only. The loss of the queries that
@@ -57,7 +73,7 @@ class QuerySample:
 
     Parameters
     ----------
-    objective : BoostingObjective
+    objective : BoundLoss
     specification : TrainingSpecification
     data : GroupedData
         Those of the objective.
@@ -75,80 +91,73 @@ class QuerySample:
 
     def __init__(
         self,
-        objective: BoostingObjective,
+        objective: BoundLoss,
         specification: TrainingSpecification,
         data: GroupedData,
         is_measured: bool,
     ) -> None:
-        self._objective, self._queries = objective, objective.queries
+        self._objective = objective
         self._boost = objective.boosting_function()
         self._draws = specification.query_share < 1
-        self._min_rounds, self._fixed_rounds = specification.min_rounds, specification.fixed_rounds
+        self._min_rounds = specification.min_rounds
+        self._fixed_rounds = specification.fixed_rounds
         if self._draws:
             self._numbers = _numbers_to_draw(data)
             self._n_different = int(self._numbers.max()) + 1
             self._n_drawn = max(1, round(specification.query_share * self._n_different))
         self._random = np.random.default_rng(specification.seed)
-        self._is_measured, self._n_rounds = is_measured, 0
+        self._is_measured = is_measured
+        self._n_rounds = 0
         self.improvement: list[float] = []
-        # Of the last round: the scores and the gradient before it, and 1 for each document that it
-        # leaves out.
-        self._last: tuple[Any, Any, Any] | None = None
+        self._last: _Round | None = None
 
     def should_stop(self) -> bool:
-        """Whether left-out queries decide when the training ends, and the rounds until now are
-        enough.
-        """
+        """Whether left-out queries decide when the training ends, and say that it does now."""
         expected = self.expected_rounds()
         return expected is not None and self._n_rounds >= expected
 
     def expected_rounds(self) -> int | None:
-        """The number of rounds at which the training ends if the largest sum of improvements is
-        where it is now.
+        """The number of rounds at which the training ends; None if left-out queries do not decide.
 
-        None if left-out queries do not decide on that.
+        It is that number if the largest sum of improvements stays where it is now.
         """
         if self._min_rounds is None:
             return None
         if not self.improvement:
             return self._fixed_rounds
-        return min(
-            MAX_ROUNDS, max(self._min_rounds, int(ROUNDS_FACTOR * best_round(self.improvement)))
-        )
+        enough = int(ROUNDS_FACTOR * best_round(self.improvement))
+        return min(MAX_ROUNDS, max(self._min_rounds, enough))
 
-    def next_round(self, scores: NDArray[Any]) -> tuple[Any, Any]:
+    def next_round(self, scores: Floats) -> tuple[Array, Array]:
         """Gradient and Hessian of the next round."""
         self._n_rounds += 1
         if not self._draws:
             return self._boost(scores)
+        drawn = self._random.permutation(self._n_different)[: self._n_drawn]
         is_drawn = np.zeros(self._n_different, dtype=np.float32)
-        is_drawn[self._random.permutation(self._n_different)[: self._n_drawn]] = 1.0
-        factors = self._queries.repeat(is_drawn[self._numbers])
+        is_drawn[drawn] = 1.0
+        of_documents = self._objective.queries.repeat(is_drawn[self._numbers])
         with self._objective.memory():
             # LightGBM writes the scores of the next round to the same array.
-            copied_scores, copied_factors = (
-                self._objective.copy(scores),
-                self._objective.copy(factors),
-            )
+            copied_scores = self._objective.copy(scores)
+            factors = self._objective.copy(of_documents)
             derivatives = self._boost(copied_scores)
             if self._is_measured:
                 gradient = derivatives[0].copy()
                 self._measure(copied_scores, gradient)
-                self._last = copied_scores, gradient, 1.0 - copied_factors
+                self._last = _Round(copied_scores, gradient, is_left_out=1.0 - factors)
             for values in derivatives:
-                values *= copied_factors
+                values *= factors
         return derivatives
 
-    def _measure(self, scores: Any, gradient: Any) -> None:
-        """Add the improvement by the last round, after which the scores and the gradient are
-        these.
-        """
-        if self._last is None:
+    def _measure(self, scores: Array, gradient: Array) -> None:
+        """Add the improvement by the last round; `scores` and `gradient` are those after it."""
+        last = self._last
+        if last is None:
             return
-        scores_before, gradient_before, is_left_out = self._last
-        change = (scores - scores_before).astype(np.float32) * is_left_out
-        decrease = -float(np.sum((gradient_before + gradient) * change, dtype=np.float64)) / 2
-        n_left_out = float(np.sum(is_left_out, dtype=np.float64))
+        change = (scores - last.scores).astype(np.float32) * last.is_left_out
+        decrease = -float(np.sum((last.gradient + gradient) * change, dtype=np.float64)) / 2
+        n_left_out = float(np.sum(last.is_left_out, dtype=np.float64))
         total, n_documents = self._objective.total([decrease, n_left_out])
         if n_documents:
             self.improvement.append(float(total) / float(n_documents))
@@ -166,11 +175,14 @@ def _numbers_to_draw(data: GroupedData) -> Ints:
     first_of_id[positions] = by_id.repeat(positions[by_id.starts])
     # It may read files, and a boosting library is not at work yet.
     numbers = interruptible(numbers_of_lists, data.X, data.labels.per_document, data.queries)
-    return np.unique(numbers[first_of_id], return_inverse=True)[1].astype(np.int64)
+    _, numbers_of_draws = np.unique(numbers[first_of_id], return_inverse=True)
+    return numbers_of_draws.astype(np.int64)
 
 
 def best_round(improvement: Sequence[float] | Floats) -> int:
     """The round, counted from 1, at which the smoothed sum of improvements is largest."""
     n_smoothed = max(1, int(SMOOTHING_SHARE * len(improvement)))
-    sums = np.convolve(np.cumsum(improvement), np.full(n_smoothed, 1 / n_smoothed), "valid")
-    return int(np.argmax(sums)) + n_smoothed // 2 + 1
+    # Differences of these are sums over windows, in linear time: each round asks for it.
+    sums = np.concatenate([[0.0], np.cumsum(np.cumsum(improvement))])
+    windows = sums[n_smoothed:] - sums[:-n_smoothed]
+    return int(np.argmax(windows)) + n_smoothed // 2 + 1

@@ -1,6 +1,4 @@
-"""Checks of trained models, and model files with a checksum, which shows whether a file is
-damaged.
-"""
+"""Checks of trained models, and model files with a checksum, which shows damage."""
 
 from __future__ import annotations
 
@@ -8,13 +6,15 @@ import hashlib
 import os
 import re
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from boostrank.backends.base import import_backend
-from boostrank.inputs.checks import warn
+from boostrank.backends.libraries import Booster, State, import_backend
 from boostrank.inputs.files import as_path, write_atomically
 from boostrank.inputs.frames import is_pandas
+from boostrank.inputs.streams import FeatureBlocks
+from boostrank.inputs.warnings import warn
 
 #: Name of the field of a model file that contains its checksum.
 CHECKSUM_FIELD = "boostrank_sha256"
@@ -22,14 +22,16 @@ CHECKSUM_FIELD = "boostrank_sha256"
 NOTE_FIELD = "boostrank_query_features"
 #: The checksum is the SHA-256 of the file with this value in the field.
 BLANK_CHECKSUM = "0" * 64
+#: Longer values of the state of a booster are compressed in a pickle.
+MAX_PLAIN_LENGTH = 999
+#: The categories of one column.
+Categories = list[Any]
 # The format of the file determines the few characters between the name of the field and its value.
 _CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.DOTALL)
 
 
 def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a model whose checksum field contains :data:`BLANK_CHECKSUM`, with the checksum in that
-    field.
-    """
+    """Write a model, with its checksum in place of the :data:`BLANK_CHECKSUM` that it contains."""
     field = _CHECKSUM.search(content)
     assert field is not None
     complete = content[: field.start(1)] + _checksum(content, field) + content[field.end(1) :]
@@ -37,10 +39,10 @@ def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def read_with_checksum(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
-    """Read a model file, and whether it has a checksum; files that the backends wrote themselves
-    have none.
+    """Read a model file, and whether it has a checksum.
 
-    Content with a checksum is complete, as a booster wrote it, and needs no other check.
+    Files that the boosting libraries wrote themselves have none. Content with a checksum is
+    complete, as a booster wrote it, and needs no other check.
 
     Raises
     ------
@@ -70,57 +72,53 @@ def _checksum(content: bytes, field: re.Match[bytes]) -> bytes:
     return checksum.hexdigest().encode()
 
 
-def compressed_state(booster: Any) -> dict[str, Any]:
-    """The state of a booster in a pickle: its long texts and arrays of bytes are compressed to
-    bytes.
-    """
-    state = booster.__getstate__()
-    long = {
-        name: value
-        for name, value in state.items()
-        if isinstance(value, (str, bytearray)) and len(value) > 999
-    }
-    contents = {
-        name: value.encode() if isinstance(value, str) else value for name, value in long.items()
-    }
-    return {
-        **state,
-        **{name: zlib.compress(content, level=1) for name, content in contents.items()},
-    }
+def compressed_state(booster: Booster) -> State:
+    """The state of a booster in a pickle, with long texts and arrays compressed to bytes."""
+    compressed = {}
+    for name, value in booster.__getstate__().items():
+        if isinstance(value, (str, bytearray)) and len(value) > MAX_PLAIN_LENGTH:
+            content = value.encode() if isinstance(value, str) else value
+            value = zlib.compress(content, level=1)
+        compressed[name] = value
+    return compressed
 
 
-def booster_of_state(library: str, state: dict[str, Any]) -> Any:
-    """The booster of what :func:`compressed_state` returned; LightGBM's model is a text there."""
+def booster_of_state(library: str, state: State) -> Any:
+    """The booster of what :func:`compressed_state` returned."""
+    # LightGBM's model is a text there.
     restore: Any = bytes.decode if library == "LightGBM" else bytearray
-    contents = {
-        name: restore(zlib.decompress(value))
-        for name, value in state.items()
-        if isinstance(value, bytes)
-    }
+    restored = {}
+    for name, value in state.items():
+        if isinstance(value, bytes):
+            value = restore(zlib.decompress(value))
+        restored[name] = value
     booster_class = import_backend(library.lower()).Booster
     booster = booster_class.__new__(booster_class)
-    booster.__setstate__({**state, **contents})
+    booster.__setstate__(restored)
     return booster
 
 
-def require_same_categories(before: list[list[Any]], X: Any) -> None:
-    """Raise ValueError if columns of features do not have the categories, a list for each, of an
-    earlier model.
+def require_same_categories(before: Sequence[Categories], X: FeatureBlocks) -> None:
+    """Raise ValueError if columns of features do not have the categories of an earlier model.
+
+    There is a list of categories for each column of a categorical type.
     """
-    dtypes = X.dtypes if is_pandas(X) else []
-    now = [dtype.categories.tolist() for dtype in dtypes if hasattr(dtype, "categories")]
+    now = []
+    if is_pandas(X):
+        frame: Any = X
+        now = [dtype.categories.tolist() for dtype in frame.dtypes if hasattr(dtype, "categories")]
     if before != now:
         raise ValueError(
             "init_model was trained on columns with other categories, or with the same in another "
-            "sequence: give the "
-            f"columns of X the categories of that training, {str(before)[:200]}; got "
-            f"{str(now)[:200]}"
+            "sequence: give the columns of X the categories of that training, "
+            f"{str(before)[:200]}; got {str(now)[:200]}"
         )
 
 
 def warn_without_splits(sameness: str) -> None:
-    """Warn that every document gets the same score; `sameness` is the cause if it lies in the
-    labels, else empty.
+    """Warn that every document gets the same score.
+
+    `sameness` is the cause if it lies in the labels, otherwise empty.
     """
     causes = (
         "The causes may be: all features are constant; all labels of a query are equal, in every "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
-from typing import Any
 
 #: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal. typer uses it
 #: too.
@@ -15,9 +14,7 @@ EXPLAINED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError, 
 
 
 def main() -> None:
-    """Run the command line; after an error print a line that says what is wrong, and exit with code
-    2.
-    """
+    """Run the command line. After an error, print what is wrong, and exit with code 2."""
     try:
         from boostrank.cli.app import app
 
@@ -43,17 +40,21 @@ def _message(error: Exception) -> str:
     """The message of an error with its notes; that of the operating system without its number."""
     text = str(error) or type(error).__name__
     if isinstance(error, OSError) and error.strerror:
-        text = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-    return " ".join([text, *(f"({note})" for note in getattr(error, "__notes__", []))])
+        text = error.strerror
+        if error.filename is not None:
+            text = f"{error.filename}: {text}"
+    notes = [f"({note})" for note in getattr(error, "__notes__", [])]
+    return " ".join([text, *notes])
 
 
-def _show_warning(message: Warning | str, *place: Any, **options: Any) -> None:
+def _show_warning(message: Warning | str, *place: object, **options: object) -> None:
     """Print the text of a warning without the line of code that it comes from."""
     _print_to_stderr(f"warning: {message}")
 
 
 def _print_to_stderr(text: str) -> None:
-    """Print a line on standard error, which a progress bar replaces: the line comes above the bar,
-    and not into it.
+    """Print a line on standard error.
+
+    A progress bar replaces the stream, so that the line comes above the bar, and not into it.
     """
     sys.stderr.write(f"{text}\n")

@@ -1,5 +1,6 @@
-"""The application: its commands, in the sequence of the help, each of which is imported when it is
-called.
+"""The application: its commands, in the sequence of the help.
+
+Each command is imported when it is called.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ def load(name: str) -> Any:
 
 
 class Commands(TyperGroup):
-    """The commands by name. Only the one that is called is loaded: others import libraries that it
-    does not need.
+    """The commands by name, of which only the one that is called is loaded.
+
+    Others import libraries that it does not need.
     """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The name of the command that is called, the command, and its arguments."""
         name, _, others = super().resolve_command(ctx, args)
-        return name, None if name is None else load(name), others
+        command = None if name is None else load(name)
+        return name, command, others
 
 
 app = typer.Typer(
@@ -56,10 +59,10 @@ app = typer.Typer(
 def print_versions(wanted: bool) -> None:
     """Print the versions, and whether the compiled library is used, and end the command."""
     from boostrank.comparison.versions import versions
-    from boostrank.queries import compiled
+    from boostrank.kernels import library
 
     if wanted:
-        typer.echo(versions().replace(", ", "\n") + f"\ncompiled library: {compiled.status()}")
+        typer.echo(versions().replace(", ", "\n") + f"\ncompiled library: {library.status()}")
         raise typer.Exit
 
 

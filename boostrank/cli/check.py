@@ -11,7 +11,8 @@ from typer import Argument, Option
 from boostrank.cli.documents import column_names, read_columns
 from boostrank.cli.options import GainOption, KOption, SeedOption, refuse_unused, set_options
 from boostrank.inputs.checks import check_choice
-from boostrank.queries.dcg import DCG, NORMALIZATIONS
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.targets import NORMALIZATIONS
 from boostrank.surrogates import SURROGATES, LambdaMART
 
 #: Name of LightGBM's objective, which is no surrogate to train with.
@@ -63,26 +64,31 @@ def check(
             "give the name of a SURROGATE, such as softmax, or a click log as --clicks FILE"
         )
     else:
-        from boostrank.theory import check_consistency, class_regrets
-
-        name, _, normalize = surrogate.partition("/")
-        targets: Any = normalize or "dcg"
-        check_choice("SURROGATE", name, [*SURROGATES, LAMBDAMART])
-        check_choice("NORMALIZE", targets, NORMALIZATIONS)
-        loss = LambdaMART() if name == LAMBDAMART else name
         dcg = DCG(k, discount=discount, **set_options(gain=gain))
-        report = check_consistency(
-            loss, targets, dcg, n_distributions=distributions, random_state=seed
-        )
-        typer.echo(repr(report), err=report.consistent is None)
-        if report.consistent is not None and not report.n_outside:
-            typer.echo(repr(class_regrets(loss, targets, dcg, random_state=seed)))
-        is_good = report.consistent
+        is_good = _print_consistency(surrogate, dcg, distributions, seed)
     raise typer.Exit({True: 0, False: 1, None: 2}[is_good])
 
 
+def _print_consistency(surrogate: str, dcg: DCG, n_distributions: int, seed: int) -> bool | None:
+    """Print whether a loss is consistent with NDCG, and return it; None if it is not known."""
+    from boostrank.theory import check_consistency, class_regrets
+
+    name, _, normalize = surrogate.partition("/")
+    targets: Any = normalize or "dcg"
+    check_choice("SURROGATE", name, [*SURROGATES, LAMBDAMART])
+    check_choice("NORMALIZE", targets, NORMALIZATIONS)
+    loss = LambdaMART() if name == LAMBDAMART else name
+    report = check_consistency(
+        loss, targets, dcg, n_distributions=n_distributions, random_state=seed
+    )
+    typer.echo(repr(report), err=report.consistent is None)
+    if report.consistent is not None and not report.n_outside:
+        typer.echo(repr(class_regrets(loss, targets, dcg, random_state=seed)))
+    return report.consistent
+
+
 def _print_diagnosis(path: Path) -> bool:
-    """Print what a click log can tell; whether no check fails."""
+    """Print what a click log can tell, and return whether no check fails."""
     from boostrank.clicks import diagnose, from_table
 
     names = column_names(path)

@@ -1,27 +1,30 @@
-"""``boostrank compare``: train rankers on the same folds and compare them by measures of the test
-queries.
-"""
+"""``boostrank compare``: train rankers on the same folds, and compare them on the test queries."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import joblib
+import pandas as pd
 import typer
 from sklearn.base import clone
 from typer import Argument, Option
 
-from boostrank.backends.base import import_backend
+from boostrank.backends.libraries import import_backend
 from boostrank.cli import options, reports
 from boostrank.cli.documents import ColumnOptions, read_documents
+from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, make_ranking, read_letor_folds
 from boostrank.inputs.checks import check_choice
+from boostrank.metrics import Measure
 from boostrank.model_selection import QueryKFold
 from boostrank.queries.queries import Queries
+from boostrank.training.defaults import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 from boostrank.training.losses import find_loss
-from boostrank.training.settings import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 
 # Package of each ranker, parameters that say nothing about quality, and those of the linear gain.
 RANKERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -32,14 +35,31 @@ RANKERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "CatBoostRanker": ("catboost", {"verbose": 0, "allow_writing_files": False}, {}),
 }
 USUAL_RANKERS = "LGBMRanker,XGBRanker,LightGBMRanker,XGBoostRanker"
-SYNTHETIC_QUERIES, SYNTHETIC_FOLDS, FOLDS = 600, 10, 5
+SYNTHETIC_QUERIES = 600
+SYNTHETIC_FOLDS = 10
+FOLDS = 5
 # Settings of the trees of all objectives.
-LEARNING_RATE, N_LEAVES, PATIENCE = 0.1, 15, 100
+LEARNING_RATE = 0.1
+N_LEAVES = 15
+PATIENCE = 100
+DEFAULT_ROUNDS = 500
 
-PATH = "Folder of LETOR folds (Fold1/train.txt, ...), or a file, divided by query; by default synthetic data."
-NAMES = f"Rankers with their defaults; the first one is the baseline. By default {USUAL_RANKERS}; or CatBoostRanker."
-OBJECTIVES = "Compare losses with equal trees instead: lambdarank,rank:ndcg,softmax; the first one is the baseline."
-QUERY_FEATURES = "Further rows: our rankers with standardize,rank, or also minmax: how documents stand in their lists."
+PATH = (
+    "Folder of LETOR folds (Fold1/train.txt, ...), or a file, divided by query; by default "
+    "synthetic data."
+)
+NAMES = (
+    "Rankers with their defaults; the first one is the baseline. "
+    f"By default {USUAL_RANKERS}; or CatBoostRanker."
+)
+OBJECTIVES = (
+    "Compare losses with equal trees instead: lambdarank,rank:ndcg,softmax; the first one is the "
+    "baseline."
+)
+QUERY_FEATURES = (
+    "Further rows: our rankers with standardize,rank, or also minmax: how documents stand in "
+    "their lists."
+)
 REPEATS = (
     "Repeat the folds with other seeds, say 10 times: tests over folds count the training too."
 )
@@ -47,6 +67,32 @@ FOLDS_HELP = (
     f"Folds of a file, by default {FOLDS}, or of synthetic data, by default {SYNTHETIC_FOLDS}."
 )
 RESULTS = "Folder that keeps finished trainings: the same command goes on where it was stopped."
+NOTE_ON_DEFAULTS = "Rankers with their defaults; by --rankers also CatBoostRanker, far slower."
+NOTE_ON_LISTS = "If lists are complete at prediction, try --query-features standardize,rank too."
+NOTE_ON_TREES = (
+    f"Equal trees, not the defaults: random, {N_LEAVES} leaves, rate {LEARNING_RATE}, early "
+    "stopping."
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of the command that its steps share; None stands for one that is not given."""
+
+    path: Path | None
+    columns: ColumnOptions
+    rankers: str | None
+    query_features: str | None
+    objectives: str | None
+    backend: str | None
+    rounds: int | None
+    k: int | None
+    gain: str | None
+    folds: int | None
+    repeats: int | None
+    seed: int
+    n_jobs: int
+    results: Path | None
 
 
 def compare(
@@ -90,69 +136,60 @@ def compare(
     They are those of LightGBM, XGBoost and boostrank as people use them,
     with their defaults. --objectives compares losses instead.
     """
+    settings = Settings(
+        path=path,
+        columns=ColumnOptions(qid, label, features, drop, categorical, missing),
+        rankers=rankers,
+        query_features=query_features,
+        objectives=objectives,
+        backend=backend,
+        rounds=rounds,
+        k=k,
+        gain=gain,
+        folds=folds,
+        repeats=repeats,
+        seed=seed,
+        n_jobs=jobs or min(joblib.cpu_count(), FOLDS),
+        results=results,
+    )
     files = {"output": output, "plot": plot, "html": html}
     reports.check_files(**files)
     # The names are checked before the data are read, so that a wrong name is an error at once.
-    measured = options.parse_measures(
-        "--measures", measures, options.set_options(gain=gain, empty=empty)
-    )
-    if objectives is None:
-        options.refuse_unused("--objectives", backend=backend, rounds=rounds, k=k)
-        compared = default_rankers(rankers or USUAL_RANKERS, gain, seed)
-        note = "Rankers with their defaults; by --rankers also CatBoostRanker, far slower."
-        if query_features is None:
-            note += (
-                "\nIf lists are complete at prediction, try --query-features standardize,rank too."
-            )
-    else:
-        options.refuse_unused("a comparison without --objectives", rankers=rankers)
-        settings = {
-            **options.set_options(gain=gain),
-            "k": k,
-            "n_estimators": rounds or 500,
-            "random_state": seed,
-        }
-        settings |= {"learning_rate": LEARNING_RATE, "early_stopping_rounds": PATIENCE}
-        compared = rankers_with_equal_trees(objectives, backend or "both", **settings)
-        note = f"Equal trees, not the defaults: random, {N_LEAVES} leaves, rate {LEARNING_RATE}, early stopping."
-    if query_features is not None:
-        added = {"query_features": options.split_outside_brackets(query_features)}
-        ours = {
-            name: ranker
-            for name, ranker in compared.items()
-            if "query_features" in ranker.get_params()
-        }
-        compared |= {
-            f"{name}, query features": clone(ranker).set_params(**added)
-            for name, ranker in ours.items()
-        }
-    columns = ColumnOptions(qid, label, features, drop, categorical, missing)
-    data = read_data(path, columns, seed, folds=folds, repeats=repeats)
-    jobs = jobs or min(joblib.cpu_count(), FOLDS)
-    if "CatBoostRanker()" in compared:
-        categories = (
-            [*data["X"].select_dtypes("category")] if hasattr(data.get("X"), "columns") else None
-        )
-        compared["CatBoostRanker()"].set_params(
-            thread_count=-(-joblib.cpu_count() // jobs), cat_features=categories
-        )
-    typer.echo(note)
-    try:
-        comparison = compare_rankers(
-            compared,
-            **data,
-            measures=measured,
-            random_state=seed,
-            n_jobs=jobs,
-            results=results,
-            progress=True,
-        )
-    except KeyboardInterrupt:
-        kept = f"which are in {results}" if results else "if --results FOLDER keeps them"
-        typer.echo(f"The same command does not repeat finished trainings, {kept}.", err=True)
-        raise
+    of_measures = options.set_options(gain=gain, empty=empty)
+    measured = options.parse_measures("--measures", measures, of_measures)
+    compared = make_rankers(settings)
+    data = read_data(settings)
+    set_up_catboost(compared, data, settings.n_jobs)
+    print_note(settings)
+    comparison = train(compared, data, measured, settings)
     reports.show_comparison(comparison)
     reports.write_comparison(comparison, comparison.measures[-1], "marks", files)
+
+
+def make_rankers(settings: Settings) -> dict[str, Any]:
+    """The unfitted rankers to compare, by name."""
+    if settings.objectives is None:
+        options.refuse_unused(
+            "--objectives", backend=settings.backend, rounds=settings.rounds, k=settings.k
+        )
+        names = settings.rankers or USUAL_RANKERS
+        rankers = default_rankers(names, settings.gain, settings.seed)
+    else:
+        options.refuse_unused("a comparison without --objectives", rankers=settings.rankers)
+        rankers = rankers_with_equal_trees(
+            settings.objectives,
+            settings.backend or "both",
+            k=settings.k,
+            n_estimators=settings.rounds or DEFAULT_ROUNDS,
+            random_state=settings.seed,
+            learning_rate=LEARNING_RATE,
+            early_stopping_rounds=PATIENCE,
+            **options.set_options(gain=settings.gain),
+        )
+    if settings.query_features is not None:
+        kinds = options.split_outside_brackets(settings.query_features)
+        rankers |= with_query_features(rankers, kinds)
+    return rankers
 
 
 def default_rankers(names: str, gain: str | None, seed: int) -> dict[str, Any]:
@@ -161,10 +198,10 @@ def default_rankers(names: str, gain: str | None, seed: int) -> dict[str, Any]:
     for name in options.split_outside_brackets(names):
         check_choice("a name of --rankers", name, RANKERS)
         package, parameters, of_linear_gain = RANKERS[name]
-        gains = of_linear_gain if gain == "linear" else {}
-        rankers[f"{name}()"] = getattr(import_backend(package), name)(
-            random_state=seed, **parameters, **gains
-        )
+        if gain == "linear":
+            parameters = parameters | of_linear_gain
+        ranker_class = getattr(import_backend(package), name)
+        rankers[f"{name}()"] = ranker_class(random_state=seed, **parameters)
     return rankers
 
 
@@ -177,37 +214,99 @@ def rankers_with_equal_trees(objectives: str, backend: str, **settings: Any) -> 
     for name, ranker in rankers.items():
         sample: dict[str, Any] = {"subsample_queries": QUERY_SHARE}
         if find_loss(ranker.objective) is None:
-            sample = {
-                "subsample": QUERY_SHARE,
-                **({"subsample_freq": 1} if name.startswith("lightgbm") else {}),
-            }
+            sample = {"subsample": QUERY_SHARE}
+            if name.startswith("lightgbm"):
+                sample["subsample_freq"] = 1
         ranker.set_params(colsample_bytree=TREE_SHARE, colsample_bynode=NODE_SHARE, **sample)
     return rankers
 
 
-def read_data(
-    path: Path | None, columns: ColumnOptions, seed: int, **folds: int | None
-) -> dict[str, Any]:
-    """The arguments of :func:`boostrank.compare` for the folds of a folder, or the rows of a file
-    or synthetic ones.
+def with_query_features(rankers: Mapping[str, Any], kinds: list[str]) -> dict[str, Any]:
+    """Those of the rankers that have query features, with these kinds of them, by new names."""
+    return {
+        f"{name}, query features": clone(ranker).set_params(query_features=kinds)
+        for name, ranker in rankers.items()
+        if "query_features" in ranker.get_params()
+    }
+
+
+def read_data(settings: Settings) -> dict[str, Any]:
+    """The data and the folds, as arguments of :func:`boostrank.compare`.
+
+    They are the folds of a folder, or the rows of a file or synthetic ones.
     """
+    path = settings.path
+    folds = {"folds": settings.folds, "repeats": settings.repeats}
     if path is None or path.is_dir():
-        options.refuse_unused("a CSV, TSV or Parquet file", **columns._asdict())
-    if path is not None and path.is_dir():
+        options.refuse_unused("a CSV, TSV or Parquet file", **settings.columns._asdict())
+    if path is None:
+        data = make_ranking(SYNTHETIC_QUERIES, random_state=settings.seed)
+        n_folds = settings.folds or SYNTHETIC_FOLDS
+    elif path.is_dir():
         options.refuse_unused("a file, or no path: a folder has its own folds", **folds)
         return {"folds": read_letor_folds(path)}
-    if path is None:
-        data = make_ranking(SYNTHETIC_QUERIES, random_state=seed)
     else:
-        data = Dataset(*read_documents(path, columns))
-    if hasattr(data.X, "columns"):
+        data = Dataset(*read_documents(path, settings.columns))
+        n_folds = settings.folds or FOLDS
+    if isinstance(data.X, pd.DataFrame):
         # Libraries refuse some names of features.
-        data = data._replace(X=data.X.set_axis([*map(str, range(data.X.shape[1]))], axis=1))
-    n_folds = folds["folds"] or (SYNTHETIC_FOLDS if path is None else FOLDS)
+        names = [*map(str, range(data.X.shape[1]))]
+        data = data._replace(X=data.X.set_axis(names, axis=1))
     n_queries = Queries.from_qid(data.qid).n_queries
     typer.echo(
         f"{path or 'Synthetic data'}: {n_queries} queries, {len(data.y)} documents, {n_folds} "
-        f"folds."
+        "folds."
     )
-    cv = n_folds if folds["repeats"] else QueryKFold(n_folds, shuffle=True, random_state=seed)
-    return {**data._asdict(), "cv": cv, "repeats": folds["repeats"]}
+    cv: int | QueryKFold = n_folds
+    if settings.repeats is None:
+        cv = QueryKFold(n_folds, shuffle=True, random_state=settings.seed)
+    return {**data._asdict(), "cv": cv, "repeats": settings.repeats}
+
+
+def set_up_catboost(rankers: Mapping[str, Any], data: Mapping[str, Any], n_jobs: int) -> None:
+    """Give CatBoost, if it is compared, the features that are categories, and its threads."""
+    ranker = rankers.get("CatBoostRanker()")
+    if ranker is None:
+        return
+    # Rounded up.
+    n_threads = -(-joblib.cpu_count() // n_jobs)
+    categories = None
+    X = data.get("X")
+    if isinstance(X, pd.DataFrame):
+        categories = [*X.select_dtypes("category")]
+    ranker.set_params(thread_count=n_threads, cat_features=categories)
+
+
+def print_note(settings: Settings) -> None:
+    """Print which rankers are compared."""
+    if settings.objectives is not None:
+        typer.echo(NOTE_ON_TREES)
+        return
+    typer.echo(NOTE_ON_DEFAULTS)
+    if settings.query_features is None:
+        typer.echo(NOTE_ON_LISTS)
+
+
+def train(
+    rankers: Mapping[str, Any],
+    data: Mapping[str, Any],
+    measures: dict[str, Measure],
+    settings: Settings,
+) -> Comparison:
+    """Train the rankers on all folds; an interrupt says how to go on."""
+    try:
+        return compare_rankers(
+            rankers,
+            **data,
+            measures=measures,
+            random_state=settings.seed,
+            n_jobs=settings.n_jobs,
+            results=settings.results,
+            progress=True,
+        )
+    except KeyboardInterrupt:
+        kept = "if --results FOLDER keeps them"
+        if settings.results is not None:
+            kept = f"which are in {settings.results}"
+        typer.echo(f"The same command does not repeat finished trainings, {kept}.", err=True)
+        raise

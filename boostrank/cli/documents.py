@@ -1,6 +1,4 @@
-"""Files that commands read: documents in LETOR files and in tables, scores of documents, and groups
-of queries.
-"""
+"""Files that commands read: documents in LETOR files and in tables, and scores of documents."""
 
 from __future__ import annotations
 
@@ -11,40 +9,50 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from numbers import Number
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from boostrank.datasets import read_letor
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part, refuse_first, warn
+from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part, refuse_first
 from boostrank.inputs.files import open_decompressed
 from boostrank.inputs.frames import advice_on_texts
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
 from boostrank.queries.by_id import ID_COLUMNS
 
+if TYPE_CHECKING:
+    # Commands that need no ranker do not import it.
+    from boostrank.rankers.base import BoostedRanker
+
 #: Endings of the names of files that are tables. A CSV or TSV file may be compressed, and then ends
 #: in ".gz" too.
-CSV_SUFFIXES, PARQUET_SUFFIXES = (".csv", ".tsv", ".tab"), (".parquet", ".pq")
+CSV_SUFFIXES = (".csv", ".tsv", ".tab")
+PARQUET_SUFFIXES = (".parquet", ".pq")
 #: Names of columns that are taken for query ids or labels if the user names none.
 USUAL_NAMES: Mapping[str, Sequence[str]] = {
     "qid": ID_COLUMNS,
     "label": ("label", "relevance", "grade"),
 }
 #: Columns of a table of scores.
-QID, SCORE = "qid", "score"
+QID = "qid"
+SCORE = "score"
+#: Features of documents; a DataFrame if they have names.
+Features = NDArray[Any] | csr_matrix | pd.DataFrame
+#: Texts that stand for a missing value, by column.
+Marks = Mapping[str, Sequence[str]]
 # Texts of CSV files that stand for a missing number: those of pandas, and "none". An id may be
 # "NA".
 _MISSING = ["", "NA", "N/A", "#NA", "#N/A", "#N/A N/A", "<NA>", "n/a", "NaN", "-NaN", "nan", "-nan"]
 _MISSING += ["NULL", "null", "None", "none", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 # From pandas 3.1 on, numbers are rounded correctly in any case, and the argument is deprecated.
-_ROUNDING: Any = (
-    {}
-    if [*map(int, pd.__version__.split(".")[:2])] >= [3, 1]
-    else {"float_precision": "round_trip"}
-)
+_ROUNDING: dict[str, Any] = {}
+if [*map(int, pd.__version__.split(".")[:2])] < [3, 1]:
+    _ROUNDING["float_precision"] = "round_trip"
 # A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 _MAX_SHOWN = 12
@@ -58,18 +66,16 @@ def is_table(path: Path) -> bool:
 
 
 def column_names(path: Path) -> list[str]:
-    """The names of the columns of a table; a column without a name, such as an index that pandas
-    wrote, has none.
+    """The names of the columns of a table.
+
+    A column without a name, such as an index that pandas wrote, is left out.
     """
     if path.suffix in PARQUET_SUFFIXES:
         from pyarrow import parquet
 
         with _named_errors(path):
-            return [
-                name
-                for name in parquet.read_schema(path).names
-                if not name.startswith("__index_level_")
-            ]
+            names = parquet.read_schema(path).names
+        return [name for name in names if not name.startswith("__index_level_")]
     header = _read_csv(path, header=None, nrows=1, dtype=str, na_values=[""])
     names = header.iloc[0].dropna().to_list()
     if all(is_finite_text(name) for name in names) or len(set(names)) < len(names):
@@ -81,7 +87,7 @@ def column_names(path: Path) -> list[str]:
 
 
 def read_columns(
-    path: Path, columns: list[str], texts: Collection[str], missing: Any = None
+    path: Path, columns: list[str], texts: Collection[str], missing: Marks | None = None
 ) -> pd.DataFrame:
     """Read columns of a table.
 
@@ -97,18 +103,9 @@ def read_columns(
         than usual.
     """
     if path.suffix in PARQUET_SUFFIXES:
-        from pyarrow import parquet
-
-        with _named_errors(path):
-            table = parquet.read_table(path, columns=columns)
-            # The metadata may say that a column is the index.
-            frame = table.to_pandas(ignore_metadata=True)
-            for name in {*texts} & {*columns}:
-                # Beside nulls, integers would become floats, which have other texts, and not all
-                # large integers.
-                frame[name] = table[name].to_pandas(integer_object_nulls=True)
+        frame = _read_parquet(path, columns, texts)
     else:
-        marks = {name: [""] if name in texts else _MISSING for name in columns} | (missing or {})
+        marks = dict.fromkeys(columns, _MISSING) | dict.fromkeys(texts, ("",)) | {**(missing or {})}
         frame = _read_csv(path, dtype=dict.fromkeys(texts, str), na_values=marks)
     if frame.empty or not isinstance(frame.index, pd.RangeIndex):
         fault = "there are none" if frame.empty else "they have more"
@@ -118,23 +115,36 @@ def read_columns(
     return frame[columns]
 
 
+def _read_parquet(path: Path, columns: list[str], texts: Collection[str]) -> pd.DataFrame:
+    from pyarrow import parquet
+
+    with _named_errors(path):
+        table = parquet.read_table(path, columns=columns)
+        # The metadata may say that a column is the index.
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+        for name in {*texts} & {*columns}:
+            # Beside nulls, integers would become floats, which have other texts, and not all
+            # large integers.
+            frame[name] = table[name].to_pandas(integer_object_nulls=True)
+    return frame
+
+
 def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    separator = _separator(path)
+    options = {**options, **_ROUNDING}
     with open_decompressed(path) as file, _named_errors(path), warnings.catch_warnings():
         # pandas warns of a column whose blocks of rows have different types: such a column has
         # texts.
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-        options |= {
-            "sep": _separator(path),
-            "encoding": "utf-8-sig",
-            "keep_default_na": False,
-            **_ROUNDING,
-        }
-        return pd.read_csv(file, **options)
+        return pd.read_csv(
+            file, sep=separator, encoding="utf-8-sig", keep_default_na=False, **options
+        )
 
 
 def _separator(path: Path) -> str:
-    """The tab in files that end in ".tsv" or ".tab"; otherwise the first of , ; and tab that the
-    first line has.
+    """The separator of the fields of a file: the tab in files that end in ".tsv" or ".tab".
+
+    In others, it is the first of the comma, the semicolon and the tab that the first line has.
     """
     if Path(path.name.removesuffix(".gz")).suffix in (".tsv", ".tab"):
         return "\t"
@@ -152,8 +162,7 @@ def _named_errors(path: Path) -> Iterator[None]:
         text = str(error).removeprefix("Error tokenizing data. C error: ").strip()
         raise ValueError(
             f"{path} cannot be read as a table: {text}. A CSV file must be text in UTF-8, and its "
-            f"first line must have "
-            "the names of the columns"
+            "first line must have the names of the columns"
         ) from error
 
 
@@ -163,10 +172,11 @@ def write_table(table: pd.DataFrame, path: str) -> None:
     Texts are written as they are, so that ids can be read again. A spreadsheet runs those that
     begin with ``=``, ``+``, ``-`` or ``@``, unless they are imported as text.
     """
-    if Path(path).suffix in PARQUET_SUFFIXES:
+    suffix = Path(path).suffix
+    if suffix in PARQUET_SUFFIXES:
         table.to_parquet(path, index=False, engine="pyarrow")
     else:
-        table.to_csv(path, index=False, sep="," if Path(path).suffix == ".csv" else "\t")
+        table.to_csv(path, index=False, sep="," if suffix == ".csv" else "\t")
 
 
 class ColumnOptions(NamedTuple):
@@ -196,87 +206,82 @@ class ColumnOptions(NamedTuple):
 
     def check(self, path: Path, names: Sequence[str]) -> None:
         """Raise ValueError for an option that names a column which the table does not have."""
-        for option, value in self._replace(missing=None)._asdict().items():
-            for name in split_names([value] if isinstance(value, str) else value):
+        options = self._replace(missing=None)._asdict()
+        for option, value in options.items():
+            texts = [value] if isinstance(value, str) else value
+            for name in split_names(texts):
                 require_columns(f"--{option}: {path} has no column", [name], names)
 
     def find(self, path: Path, names: Sequence[str], role: str, *, is_needed: bool) -> str | None:
-        """The column of the role "qid" or "label": the one that the user names, or the only one
-        with a usual name.
+        """The column of the role "qid" or "label".
+
+        It is the one that the user names, or the only one with a usual name.
         """
-        if getattr(self, role) is not None:
-            return str(getattr(self, role))
+        named: str | None = getattr(self, role)
+        if named is not None:
+            return named
         others = {self.qid, self.label, *split_names(self.features), *split_names(self.drop)}
         usual = USUAL_NAMES[role]
         columns = [name for name in usual if name in names and name not in others]
         if len(columns) != 1 and is_needed:
-            problem = (
-                f"several of the columns {_quoted(columns)}"
-                if columns
-                else f"no column {_quoted(usual)}"
-            )
+            problem = f"no column {_quoted(usual)}"
+            if columns:
+                problem = f"several of the columns {_quoted(columns)}"
             raise ValueError(
                 f"{path} has {problem}: name one with --{role}; its columns are {_quoted(names)}"
             )
         return columns[0] if columns else None
 
     def choose_features(self, path: Path, names: Sequence[str], *others: str | None) -> list[str]:
-        """The features: those that the user names, or all columns but `others`, those of query ids
-        and labels.
+        """The features: those that the user names, or else all columns but `others`.
+
+        `others` are the columns of query ids and labels.
         """
-        drop, features = split_names(self.drop), split_names(self.features)
+        features = split_names(self.features)
         wrong = [name for name in features if name in others]
         if not features:
-            features = [name for name in names if name not in (*drop, *others)]
-            wrong = [
-                name
-                for name in features
-                if name.lower() in (*USUAL_NAMES["qid"], *USUAL_NAMES["label"])
-            ]
+            left_out = (*split_names(self.drop), *others)
+            features = [name for name in names if name not in left_out]
+            usual = (*USUAL_NAMES["qid"], *USUAL_NAMES["label"])
+            wrong = [name for name in features if name.lower() in usual]
         if wrong:
             raise ValueError(
                 f"{path}: the column {wrong[0]!r} looks like an id or a label, not a feature. "
-                f"Leave out what is no "
-                "feature with --drop, or name all features with --features"
+                "Leave out what is no feature with --drop, or name all features with --features"
             )
         return features
 
 
 def split_names(texts: Sequence[str] | None) -> list[str]:
-    """The names in the values of an option, each of them a name or several names separated by
-    commas.
-    """
+    """The names in the values of an option, each of which has one or several, between commas."""
     return [name.strip() for text in texts or () for name in text.split(",")]
 
 
-def features_of(ranker: Any) -> Any:
-    """Features without rows that have the number, the names and the categories of those of a fitted
-    ranker.
+def features_of(ranker: BoostedRanker) -> NDArray[Any] | pd.DataFrame:
+    """Features like those of a fitted ranker, without rows.
+
+    They have the same number, names and categories.
     """
     names = getattr(ranker, "feature_names_in_", None)
     if names is None:
         return np.empty((0, ranker.n_features_in_))
-    categories = {
-        i: values
-        for i, values in ranker._library.categories(ranker.booster_).items()
-        if values is not None
-    }
-    columns: Any = {
-        name: pd.Categorical([], categories[i]) if i in categories else []
-        for i, name in enumerate(names)
-    }
-    return pd.DataFrame(columns)
+    features = pd.DataFrame({name: [] for name in names})
+    for i, values in ranker._library.categories(ranker.booster_).items():
+        if values is not None:
+            features[names[i]] = pd.Categorical([], values)
+    return features
 
 
 def read_documents(
     path: Path,
     columns: ColumnOptions,
     *,
-    like: Any = None,
+    like: Features | None = None,
     roles: Collection[str] = ("features", "qid", "label"),
 ) -> tuple[Any, Any, Any]:
-    r"""Read features, labels and query ids from a LETOR file or a table, which :func:`is_table`
-    knows by its name.
+    r"""Read features, labels and query ids from a LETOR file or a table.
+
+    :func:`is_table` knows a table by its name.
 
     Parameters
     ----------
@@ -314,53 +319,80 @@ def read_documents(
     if columns.missing and path.suffix in PARQUET_SUFFIXES:
         raise ValueError(
             f"--missing is for CSV and TSV files; missing values of {path}, a Parquet file, are "
-            f"nulls"
+            "nulls"
         )
     names = column_names(path)
     columns.check(path, names)
-    free, features, categories = names, list[str](), split_names(columns.categorical)
+    features: list[str] = []
+    categories = split_names(columns.categorical)
+    # Columns that may have the query ids or the labels.
+    free = names
     if isinstance(like, pd.DataFrame):
-        features, free = list(map(str, like)), [name for name in names if name not in like]
-        categories += list(map(str, like.select_dtypes("category")))
-        require_columns(f"{path} lacks features of the model:", features, names)
-        if {*(split_names(columns.features) or features)} - {*split_names(columns.drop)} != {
-            *features
-        }:
-            raise ValueError(
-                f"--features and --drop must leave the features of the model: {_quoted(features)}"
-            )
+        features = _features_of_model(path, columns, names, like)
+        categories += map(str, like.select_dtypes("category"))
+        free = [name for name in names if name not in like]
     ids = {role: columns.find(path, free, role, is_needed=role in roles) for role in USUAL_NAMES}
     if not features and "features" in roles:
         features = columns.choose_features(path, names, *ids.values())
     read = {role: name for role, name in ids.items() if role in roles and name is not None}
     texts = [*categories, *filter(None, [ids["qid"]])]
-    marks = [mark for text in columns.missing or () for mark in text.split(",")]
+    missing = _missing_marks(columns, features, like)
+    frame = read_columns(path, [*features, *read.values()], texts, missing)
+    X = _features(path, frame[features], categories, missing)
+    y = None
+    qid = None
+    if isinstance(like, pd.DataFrame):
+        X = _with_categories(path, X, like)
+    if "label" in read:
+        y = frame[read["label"]].to_numpy()
+    if "qid" in read:
+        qid = _query_ids(path, frame[read["qid"]])
+    return X, y, qid
+
+
+def _features_of_model(
+    path: Path, columns: ColumnOptions, names: Sequence[str], like: pd.DataFrame
+) -> list[str]:
+    """The features of a model, which the table must have, and the options must not change."""
+    features = list(map(str, like))
+    require_columns(f"{path} lacks features of the model:", features, names)
+    chosen = {*(split_names(columns.features) or features)} - {*split_names(columns.drop)}
+    if chosen != {*features}:
+        raise ValueError(
+            f"--features and --drop must leave the features of the model: {_quoted(features)}"
+        )
+    return features
+
+
+def _missing_marks(
+    columns: ColumnOptions, features: Sequence[str], like: Features | None
+) -> dict[str, list[str]]:
+    """The texts that stand for a missing value in each feature of a CSV file."""
+    marks: list[str] = []
+    for text in columns.missing or ():
+        marks += text.split(",")
     missing = {name: [*_MISSING, *marks] for name in features}
     if isinstance(like, pd.DataFrame):
         # A model may have a category "None".
         for name, values in like.select_dtypes("category").items():
-            missing[str(name)] = [*{*_MISSING}.difference(map(str, values.cat.categories)), *marks]
-    frame = read_columns(path, [*features, *read.values()], texts, missing)
-    X = _features(path, frame[features], categories, missing)
-    return (
-        _with_categories(path, X, like) if isinstance(like, pd.DataFrame) else X,
-        frame[read["label"]].to_numpy() if "label" in read else None,
-        _query_ids(path, frame[read["qid"]]) if "qid" in read else None,
-    )
+            usual = {*_MISSING}.difference(map(str, values.cat.categories))
+            missing[str(name)] = [*usual, *marks]
+    return missing
 
 
-def _read_letor(path: Path, columns: ColumnOptions, like: Any) -> tuple[Any, Any, Any]:
+def _read_letor(
+    path: Path, columns: ColumnOptions, like: Features | None
+) -> tuple[Features, Floats, NDArray[Any]]:
     """Read a LETOR file, for which options about columns are an error."""
     refused = [f"--{name}" for name, value in columns._asdict().items() if value]
     if refused:
         raise ValueError(
             f"{refused[0]} is for tables, whose names end in .csv, .tsv or .parquet, and {path} is "
-            f"read as a LETOR "
-            "file, whose lines have 'label qid:ID index:value ...'"
+            "read as a LETOR file, whose lines have 'label qid:ID index:value ...'"
         )
-    X: Any
+    n_features = None if like is None else like.shape[1]
     try:
-        X, y, qid = read_letor(path, n_features=None if like is None else like.shape[1])
+        X, y, qid = read_letor(path, n_features=n_features)
     except ValueError as error:
         error.add_note("if this is a table, its name must end in .csv, .tsv or .parquet")
         raise
@@ -380,8 +412,9 @@ def require_columns(problem: str, wanted: Sequence[str], names: Sequence[str]) -
 
 
 def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
-    """The features with the categories of a model; others are missing values, of which a warning
-    tells.
+    """The features with the categories of a model.
+
+    Other categories become missing values, with a warning.
     """
     changed: dict[str, Any] = {}
     for name, values in like.select_dtypes("category").items():
@@ -391,19 +424,20 @@ def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.Data
         if unknown:
             warn(
                 f"{path}: the model does not know {_quoted(unknown)} in the column {name!r}: these "
-                f"count as missing"
+                "count as missing"
             )
-        changed[str(name)] = column.cat.set_categories(list(by_text)).cat.rename_categories(by_text)
+        known = column.cat.set_categories(list(by_text))
+        changed[str(name)] = known.cat.rename_categories(by_text)
     return X.assign(**changed)
 
 
 def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
-    """Query ids: numbers and truth values as they are, other ids as int64 if all of them are such
-    numbers, else texts.
+    """Query ids: numbers and truth values as they are, others as int64 if all are such, or texts.
 
     Floats must be whole numbers that their type can tell apart.
     """
-    name, ids = f"{path}: the query id (column {column.name!r})", column.to_numpy()
+    name = f"{path}: the query id (column {column.name!r})"
+    ids = column.to_numpy()
     is_list = column.map(pd.api.types.is_list_like).to_numpy(dtype=bool)
     refuse_first(is_list, lambda row: f"{name} is no number, text or date in row {row + 1}")
     with _named_errors(path):
@@ -412,7 +446,10 @@ def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     refuse_first(missing, lambda row: f"{name} is missing in row {row + 1}")
     if ids.dtype.kind == "f":
         largest = 2.0 ** (np.finfo(ids.dtype).nmant + 1)
-        fault = f"{ids.dtype} can tell apart only whole numbers up to {largest:.0f}: write ids as integers or texts"
+        fault = (
+            f"{ids.dtype} can tell apart only whole numbers up to {largest:.0f}: write ids as "
+            "integers or texts"
+        )
         is_bad = (np.abs(ids) > largest) | (np.trunc(ids) != ids)
         refuse_first(is_bad, lambda row: f"{name} is {ids[row]!s} in row {row + 1}, and {fault}")
         return ids.astype(np.int64)
@@ -424,56 +461,65 @@ def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
 
 
 def _features(
-    path: Path, X: pd.DataFrame, categories: Collection[str], missing: Any
+    path: Path, X: pd.DataFrame, categories: Collection[str], missing: Marks
 ) -> pd.DataFrame:
-    """The features as numbers and categories; other texts are an error, unless they are those of
-    missing values.
+    """The features as numbers and categories.
+
+    Other texts are an error, unless they are those of missing values.
     """
-    changed: dict[str, Any] = {}
-    texts: dict[str, pd.Series] = {}
     is_csv = path.suffix not in PARQUET_SUFFIXES
-    for name, column in X.select_dtypes(exclude="category").items():
+
+    def is_number(value: object) -> bool:
+        return isinstance(value, Number) or (is_csv and is_finite_text(str(value)))
+
+    changed: dict[str, pd.Series] = {}
+    texts: dict[str, pd.Series] = {}
+    for label, column in X.select_dtypes(exclude="category").items():
+        name = str(label)
         if name in categories:
-            changed[str(name)] = (
-                column.astype(str).where(column.notna() & (column != "")).astype("category")
-            )
+            is_present = column.notna() & (column != "")
+            changed[name] = column.astype(str).where(is_present).astype("category")
         elif not pd.api.types.is_numeric_dtype(column.dtype):
             # pandas leaves integers beyond int64 as texts if values are missing.
             column = column.mask(column.isin(missing[name]))
-            is_number = column.map(
-                lambda value: isinstance(value, Number) or (is_csv and is_finite_text(str(value)))
-            )
-            is_text = column.notna() & ~is_number
+            is_text = column.notna() & ~column.map(is_number)
             if is_text.any():
-                texts[str(name)] = column[is_text].astype(str)
+                texts[name] = column[is_text].astype(str)
             else:
-                changed[str(name)] = column.astype(object).astype(np.float64)
+                changed[name] = column.astype(object).astype(np.float64)
     if texts:
         _refuse_texts(path, X, texts)
     return X.assign(**changed)
 
 
 def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -> NoReturn:
-    """Raise ValueError for features with texts. A few texts among numbers may mark missing
-    values.
+    """Raise ValueError for features with texts.
+
+    A few texts among numbers may mark missing values.
     """
-    faults, marks, no_features = list[str](), list[str](), list[str]()
+    faults: list[str] = []
+    marks: list[str] = []
+    no_features: list[str] = []
     for name, column in texts.items():
         counts = column.value_counts()
         shown = [
             f"{str(text)[:40]!r} in {count:,}" for text, count in counts.head(_MAX_MARKS).items()
         ]
-        shown += [f"others in {counts.iloc[_MAX_MARKS:].sum():,}"] * (len(counts) > _MAX_MARKS)
+        if len(counts) > _MAX_MARKS:
+            shown.append(f"others in {counts.iloc[_MAX_MARKS:].sum():,}")
         faults.append(f"{name!r} ({', '.join(shown)}; the first in row {column.index[0] + 1:,})")
         # "a" and "b" may be categories, unless most others are numbers.
         n_words = sum(counts[text] for text in counts.index if re.match(r"\w", text))
-        is_mixed = len(shown) <= _MAX_MARKS and X[name].count() - len(column) > n_words
-        marks += [text for text in counts.index if is_mixed and "," not in text]
-        no_features += [] if is_mixed else [name]
-    option = shlex.quote(",".join(dict.fromkeys(marks)))
-    advice = f"If texts mark missing values, use --missing {option}. " if marks else ""
+        n_numbers = X[name].count() - len(column)
+        if len(counts) <= _MAX_MARKS and n_numbers > n_words:
+            marks += [text for text in counts.index if "," not in text]
+        else:
+            no_features.append(name)
     drop = f"--drop {','.join(no_features)}".strip()
-    advice += advice_on_texts(texts, drop, "--categorical {}")
+    advice = advice_on_texts(texts, drop, "--categorical {}")
+    if marks:
+        option = shlex.quote(",".join(dict.fromkeys(marks)))
+        advice = f"If texts mark missing values, use --missing {option}. {advice}"
     listed = ", ".join(faults[:_MAX_SHOWN])
     raise ValueError(
         f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {listed}. "
@@ -483,8 +529,10 @@ def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -
 
 def _quoted(names: Sequence[str]) -> str:
     """Names as text, not too many of them."""
-    more = f", ... ({len(names)} in all)" if len(names) > _MAX_SHOWN else ""
-    return ", ".join(map(repr, names[:_MAX_SHOWN])) + more
+    shown = ", ".join(map(repr, names[:_MAX_SHOWN]))
+    if len(names) > _MAX_SHOWN:
+        shown += f", ... ({len(names)} in all)"
+    return shown
 
 
 def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
@@ -494,14 +542,7 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     has query ids too, in a column of a usual name, they must be those of the documents.
     """
     if not is_table(path):
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        bad = np.array(
-            [bool(line.strip()) and not is_finite_text(line) for line in lines], dtype=bool
-        )
-        refuse_first(
-            bad, lambda i: f"{path}, line {i + 1}: {lines[i][:40]!r} is not a finite score"
-        )
-        return check_scores([float(line) for line in lines if line.strip()])
+        return _read_lines(path)
     names = column_names(path)
     score = names[0] if len(names) == 1 else SCORE
     require_columns(f"{path} has no column", [score], names)
@@ -510,15 +551,23 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     with named_part(f"{path}: the column {score!r}"):
         scores = check_scores(frame[score], "the score")
     if ids and len(scores) == len(qid):
-        score_ids, fault = (
-            _query_ids(path, frame[ids[0]]),
-            "scores must have the sequence of the documents",
-        )
+        score_ids = _query_ids(path, frame[ids[0]])
         refuse_first(
             score_ids.astype(str) != qid.astype(str),
             lambda i: (
                 f"{path}: row {i + 1} has the query id '{score_ids[i]}', and this document "
-                f"'{qid[i]}': {fault}"
+                f"'{qid[i]}': scores must have the sequence of the documents"
             ),
         )
     return scores
+
+
+def _read_lines(path: Path) -> Floats:
+    """Read the scores in the lines of a text file. Empty lines are ignored."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    bad = [bool(line.strip()) and not is_finite_text(line) for line in lines]
+    refuse_first(
+        np.array(bad, dtype=bool),
+        lambda i: f"{path}, line {i + 1}: {lines[i][:40]!r} is not a finite score",
+    )
+    return check_scores([float(line) for line in lines if line.strip()])

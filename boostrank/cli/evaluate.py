@@ -19,19 +19,26 @@ from boostrank.cli.documents import ColumnOptions, read_documents, read_scores
 from boostrank.cli.options import refuse_unused, set_options
 from boostrank.cli.reports import counted
 from boostrank.comparison import Comparison
-from boostrank.metrics import Measure, named_measures
+from boostrank.metrics import Measure
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
 from boostrank.queries.queries import Queries
-from boostrank.tables import latex_table, markdown_table, text_lines
+from boostrank.text.tables import latex_table, markdown_table, text_lines
 
-DEFAULT, RUN_DEFAULT = "ndcg@1,ndcg@5,ndcg@10", "nDCG@10,AP,RR"
-PATHS = "Documents, LETOR file or table, and scores, one a line or in a table's column score; with --qrels: runs."
+DEFAULT = "ndcg@1,ndcg@5,ndcg@10"
+RUN_DEFAULT = "nDCG@10,AP,RR"
+PATHS = (
+    "Documents, LETOR file or table, and scores, one a line or in a table's column score; with "
+    "--qrels: runs."
+)
 MEASURES = f"{options.MEASURES_HELP} By default {DEFAULT}; of runs {RUN_DEFAULT}."
 QUERIES = (
     "Queries of runs: all with judgments, 0 where a run lacks one (default), or those in all runs."
 )
-TIES = "Equal scores: average of all permutations (default), by row (stable), by decreasing id (default of runs), ..."
+TIES = (
+    "Equal scores: average of all permutations (default), by row (stable), by decreasing id "
+    "(default of runs), ..."
+)
 Ties = Literal["average", "stable", "best", "worst", "trec_eval"]
 
 
@@ -87,35 +94,42 @@ def evaluate(
         refuse_unused("--qrels and several runs", baseline=baseline, plot_queries=plot_queries)
     files = {"output": output, "per_query": per_query, "plot": plot, "plot_queries": plot_queries}
     reports.check_files(**files)
-    settings = set_options(gain=gain, empty=empty, ties=ties if qrels is None else None)
-    names = measures or (DEFAULT if qrels is None else RUN_DEFAULT)
-    make: Any = named_measures
-    if qrels is not None:
-        from boostrank.runs.evaluation import measures_of_runs as make
-    measured = options.parse_measures("--measures", names, settings, make)
-    of_runs: dict[str, Any] = {"ties": ties or "trec_eval", "queries": queries}
+    settings = set_options(gain=gain, empty=empty)
+    of_runs: dict[str, Any] = {}
     if qrels is None:
+        settings |= set_options(ties=ties)
+        measured = options.parse_measures("--measures", measures or DEFAULT, settings)
         compute = _of_scores(paths, ColumnOptions(qid, label), measured)
-    elif compares:
-        comparison = _compare_runs(measured, qrels, paths, baseline, **of_runs)
-        reports.write_comparison(comparison, list(measured)[-1], layout, files)
-        return
     else:
+        from boostrank.runs.evaluation import measures_of_runs
+
+        of_runs = {"ties": ties or "trec_eval", "queries": queries}
+        measured = options.parse_measures(
+            "--measures", measures or RUN_DEFAULT, settings, measures_of_runs
+        )
+        if compares:
+            comparison = _compare_runs(measured, qrels, paths, baseline, **of_runs)
+            reports.write_comparison(comparison, list(measured)[-1], layout, files)
+            return
         compute = _of_run(qrels, paths[0], measured, of_runs, plot)
     means = compute()
-    shown = _measure_rows(measured, means, {} if qrels is None else of_runs)
+    shown = _measure_rows(measured, means, of_runs)
     typer.echo("\n".join(text_lines(shown, last_is_text=True)))
-    rows = [
-        ["measure", "value"],
-        *([printed_name(name), f"{value:.6f}"] for name, value in means.items()),
-    ]
-    table = pd.DataFrame({"metric": list(means), "value": list(means.values())})
-    reports.write_table(
-        output, table, lambda: markdown_table(rows, 1), lambda: latex_table(rows, 1)
-    )
+    _write_means(output, means)
     if per_query is not None:
         values = compute(per_query=True).rename_axis("query_id").reset_index()
         reports.write_unrounded("values of queries", per_query, values)
+
+
+def _write_means(path: Path | None, means: Mapping[str, float]) -> None:
+    """Write the means of measures, by the ending of the file's name."""
+    rows = [["measure", "value"]]
+    for name, value in means.items():
+        rows.append([printed_name(name), f"{value:.6f}"])
+    table = pd.DataFrame({"metric": list(means), "value": list(means.values())})
+    reports.write_table(
+        path, table, partial(markdown_table, rows, 1), partial(latex_table, rows, 1)
+    )
 
 
 def _of_scores(
@@ -137,16 +151,15 @@ def _of_run(
     plot: Path | None,
 ) -> Callable[..., Any]:
     """A function that computes measures of a run; an image of the run is written."""
-    judgments, run = boostrank.runs.read_qrels(qrels), boostrank.runs.read_run(path)
+    judgments = boostrank.runs.read_qrels(qrels)
+    run = boostrank.runs.read_run(path)
     ids = set(judgments["query_id"])
     if settings["queries"] == "common":
         ids &= set(run["query_id"])
     typer.echo(f"{len(ids)} queries, {run['query_id'].isin(ids).sum()} documents retrieved")
-    named = {run_names([path], [run.attrs["tag"]])[0]: run}
-    reports.write_image(
-        plot,
-        lambda: boostrank.displays.PrecisionRecallDisplay.from_runs(judgments, named, **settings),
-    )
+    (name,) = run_names([path], [run.attrs["tag"]])
+    draw = boostrank.displays.PrecisionRecallDisplay.from_runs
+    reports.write_image(plot, partial(draw, judgments, {name: run}, **settings))
     return partial(boostrank.runs.evaluate_run, judgments, run, measures, **settings)
 
 
@@ -161,12 +174,11 @@ def _compare_runs(
     repeated = [path for path in paths if paths.count(path) > 1]
     if repeated:
         raise ValueError(f"--run {repeated[0]} is given twice")
-    judgments, tables = (
-        boostrank.runs.read_qrels(qrels),
-        [boostrank.runs.read_run(path) for path in paths],
-    )
+    judgments = boostrank.runs.read_qrels(qrels)
+    tables = [boostrank.runs.read_run(path) for path in paths]
     names = run_names(paths, [table.attrs["tag"] for table in tables])
-    baseline = dict(zip(map(str, paths), names, strict=True)).get(str(baseline), baseline)
+    by_path = dict(zip(map(str, paths), names, strict=True))
+    baseline = by_path.get(str(baseline), baseline)
     named = dict(zip(names, tables, strict=True))
     comparison = boostrank.runs.compare_runs(
         judgments, named, measures, baseline=baseline, **settings
@@ -177,8 +189,9 @@ def _compare_runs(
 
 
 def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
-    """Names of runs: their tags if all have different ones, else their files without ending, else
-    the paths.
+    """Names of runs: their tags, else the names of their files without endings, else the paths.
+
+    The first of these that all runs have, and that are different, are taken.
 
     Examples
     --------
@@ -188,24 +201,26 @@ def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
     ['a/bm25.run', 'b/bm25.run']
     """
     stems = [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in paths]
-    candidates = [list(tags) if all(tags) else [], stems, [str(path) for path in paths]]
-    return next((names for names in candidates if len(set(names)) == len(paths)), candidates[-1])
+    for names in (tags, stems):
+        if all(names) and len(set(names)) == len(paths):
+            return list(names)
+    return [str(path) for path in paths]
 
 
 def _measure_rows(
-    measures: dict[str, Any], values: dict[str, float], changed: Mapping[str, str]
+    measures: Mapping[str, Any], values: Mapping[str, float], changed: Mapping[str, object]
 ) -> list[list[str]]:
-    """Values and settings of measures, a row each, below the head."""
+    """Values and settings of measures, a row each, below the head.
+
+    `changed` are settings of runs, which are not those of the measures.
+    """
     rows = [["measure", "value", "settings"]]
     for name, measure in measures.items():
-        settings = {
-            field.name: getattr(measure, field.name) for field in dataclasses.fields(measure)
-        }
-        settings |= {key: value for key, value in changed.items() if key in settings}
-        # The cutoff is part of the name. Settings that are off are not shown.
-        off = [
-            key for key, value in settings.items() if key == "k" or value is None or value is False
-        ]
-        texts = [f"{key} {value}" for key, value in settings.items() if key not in off]
+        texts = []
+        for field in dataclasses.fields(measure):
+            value = changed.get(field.name, getattr(measure, field.name))
+            # The cutoff is part of the name. Settings that are off are not shown.
+            if field.name != "k" and value is not None and value is not False:
+                texts.append(f"{field.name} {value}")
         rows.append([printed_name(name), f"{values[name]:.6f}", ", ".join(texts)])
     return rows

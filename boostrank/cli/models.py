@@ -1,12 +1,11 @@
-"""``boostrank fit``, ``predict`` and ``export``: train a ranker, use its saved model, and write it
-for an engine.
-"""
+"""``boostrank fit``, ``predict`` and ``export``: train a ranker, and use its saved model."""
 
 from __future__ import annotations
 
 import json
 import sys
-from contextlib import nullcontext
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,7 +15,14 @@ from typer import Argument, Option
 
 from boostrank.backends.progress import BAR
 from boostrank.cli import documents, options
-from boostrank.cli.documents import QID, SCORE, ColumnOptions, features_of, read_documents
+from boostrank.cli.documents import (
+    QID,
+    SCORE,
+    ColumnOptions,
+    Features,
+    features_of,
+    read_documents,
+)
 from boostrank.cli.options import (
     refuse_unused,
     require_folder_of,
@@ -26,27 +32,58 @@ from boostrank.cli.options import (
 from boostrank.cli.reports import counted
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.files import write_atomically, write_lines
+from boostrank.metrics import Measure
 from boostrank.queries.queries import Queries
 from boostrank.rankers import load_model
+from boostrank.rankers.base import BoostedRanker
 from boostrank.training.losses import DEFAULT_LOSS
 
 #: Rounds without gain on a file of other queries after which the training ends.
 DEFAULT_PATIENCE = 150
-OBJECTIVE = "A surrogate (softmax), with other targets (softmax/softmax), or one of the library (lambdarank)."
-RATE = "Learning rate; by default 0.08, up to 0.16 for large data, and 0.1 for objectives of the library."
-ROUNDS = "Rounds, at most so many with --validation. By default the data decide; 100 for objectives of the library."
-QUERY_FEATURES = "standardize,rank, or also minmax: how documents stand in the list of their query; predict needs it."
+OBJECTIVE = (
+    "A surrogate (softmax), with other targets (softmax/softmax), or one of the library "
+    "(lambdarank)."
+)
+RATE = (
+    "Learning rate; by default 0.06 or 0.07, up to 0.16 for large data, and 0.1 for objectives of "
+    "the library."
+)
+ROUNDS = (
+    "Rounds, at most so many with --validation. By default the data decide; 100 for objectives of "
+    "the library."
+)
+QUERY_FEATURES = (
+    "standardize,rank, or also minmax: how documents stand in the list of their query; predict "
+    "needs it."
+)
 VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."
-SCORES = "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default standard output."
+SCORES = (
+    "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default "
+    "standard output."
+)
 ENGINE_FEATURES = (
     "A,B,f(x,y), or a file with one a line, in the sequence of the model; by default the names in "
     "it. A .json file may have an object of names and, for elastic, of their queries."
 )
-CHECK = "Documents, as for predict: write nothing if the scores that the engine will compute on them differ."
-REQUESTS = "File for the requests that log features, upload the model and rank, as JSON; complete their queries."
-ABSENT = "What a feature counts as that a document does not have. By default 0 if the training had no missing values."
-RESOURCE = "Path of the model's file for Solr, if it is too large for ZooKeeper; writes a wrapper for the model store."
+CHECK = (
+    "Documents, as for predict: write nothing if the scores that the engine will compute on them "
+    "differ."
+)
+REQUESTS = (
+    "File for the requests that log features, upload the model and rank, as JSON; complete their "
+    "queries."
+)
+ABSENT = (
+    "What a feature counts as that a document does not have. By default 0 if the training had no "
+    "missing values."
+)
+RESOURCE = (
+    "Path of the model's file for Solr, if it is too large for ZooKeeper; writes a wrapper for the "
+    "model store."
+)
 Engine = Literal["elasticsearch", "opensearch", "elastic", "solr", "vespa"]
+#: Names of features; a dictionary has queries of Elasticsearch by name.
+NamesForEngine = list[str] | dict[str, Any] | None
 
 
 def fit(
@@ -85,21 +122,20 @@ def fit(
     --label decide if several columns have usual names of them; --drop those
     that are no features. The model keeps the names of the features.
     """
-    measures = (
-        options.parse_measures("--eval-metric", eval_metric, set_options(gain=gain))
-        if eval_metric
-        else {}
-    )
-    if validation is None:
-        refuse_unused("--validation", patience=patience, eval_metric=eval_metric)
+    measures: list[Measure] | None = None
+    if eval_metric:
+        named = options.parse_measures("--eval-metric", eval_metric, set_options(gain=gain))
+        measures = [*named.values()]
     settings: dict[str, Any] = {
         "n_estimators": rounds,
         "k": k,
         "n_jobs": threads,
         "random_state": seed,
+        **set_options(gain=gain, learning_rate=learning_rate),
     }
-    settings |= set_options(gain=gain, learning_rate=learning_rate)
-    if validation is not None:
+    if validation is None:
+        refuse_unused("--validation", patience=patience, eval_metric=eval_metric)
+    else:
         settings["early_stopping_rounds"] = patience or DEFAULT_PATIENCE
     if query_features is not None:
         settings["query_features"] = split_outside_brackets(query_features)
@@ -107,30 +143,32 @@ def fit(
     if len(rankers) != 1:
         raise ValueError(
             f"fit trains one model, but --objective {objective!r} has several; see boostrank "
-            f"compare"
+            "compare"
         )
     (ranker,) = rankers.values()
     require_folder_of(model)
-    X, y, ids = read_documents(
-        data, ColumnOptions(qid, label, features, drop, categorical, missing)
-    )
-    of_validation = ColumnOptions(qid, label, missing=missing)
-    eval_set = None if validation is None else [read_documents(validation, of_validation, like=X)]
-    ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=[*measures.values()] or None, verbose=BAR)
+    columns = ColumnOptions(qid, label, features, drop, categorical, missing)
+    X, y, ids = read_documents(data, columns)
+    eval_set = None
+    if validation is not None:
+        columns = ColumnOptions(qid, label, missing=missing)
+        eval_set = [read_documents(validation, columns, like=X)]
+    ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=measures, verbose=BAR)
     ranker.save_model(model)
     if ranker.evals_result_:
         typer.echo(_choice(ranker))
-    queries = counted(Queries.from_qid(ids).n_queries, "query", "queries")
-    size = (
+    rounds_and_features = (
         f"{counted(ranker.best_iteration_, 'round')}, {counted(ranker.n_features_in_, 'feature')}"
     )
-    typer.echo(f"{model}: {size}, {counted(len(y), 'document')} of {queries}")
+    queries = counted(Queries.from_qid(ids).n_queries, "query", "queries")
+    typer.echo(f"{model}: {rounds_and_features}, {counted(len(y), 'document')} of {queries}")
 
 
-def _choice(ranker: Any) -> str:
+def _choice(ranker: BoostedRanker) -> str:
     """The number of rounds that the validation queries chose, and the metric on them."""
-    (curves,), n_best = ranker.evals_result_.values(), ranker.best_iteration_
+    (curves,) = ranker.evals_result_.values()
     metric, curve = next(iter(curves.items()))
+    n_best = ranker.best_iteration_
     rounds = f"{counted(n_best, 'round')}, the best of {len(curve)}"
     if n_best == len(curve):
         rounds = f"all of {counted(n_best, 'round')} (more may be better: --rounds)"
@@ -159,18 +197,17 @@ def predict(
     if output is not None:
         require_folder_of(output)
     ranker = load_model(model)
-    needs_qid = makes_table or ranker.query_features_ is not None
-    if not needs_qid:
+    roles = ["features"]
+    if makes_table or ranker.query_features_ is not None:
+        roles.append("qid")
+    else:
         refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid)
-    like, columns = features_of(ranker), ColumnOptions(qid, None, features, drop, missing=missing)
-    with (
-        nullcontext()
-        if ranker.query_features_ is None
-        else named_part(f"{model} has query_features")
-    ):
-        X, _, ids = read_documents(
-            data, columns, like=like, roles=("features", *["qid"] * needs_qid)
-        )
+    columns = ColumnOptions(qid, None, features, drop, missing=missing)
+    with ExitStack() as stack:
+        if ranker.query_features_ is not None:
+            # If there are no query ids, the message says why they are needed.
+            stack.enter_context(named_part(f"{model} has query_features"))
+        X, _, ids = read_documents(data, columns, like=features_of(ranker), roles=roles)
     scores = ranker.predict(X, qid=ids)
     lines = "".join(f"{score!r}\n" for score in scores.tolist())
     if output is None:
@@ -212,49 +249,66 @@ def export(
     features. The engine computes the same scores, in float32.
     elasticsearch is its plugin, elastic what it has itself.
     """
-    for path in filter(None, (output, requests)):
-        require_folder_of(path)
-    refuse_unused("--requests", index=None if requests else index)
-    if requests and requests.resolve() == output.resolve():
-        raise ValueError("--requests must be another file than --output")
-    ranker, X = load_model(model), None
+    require_folder_of(output)
+    if requests is None:
+        refuse_unused("--requests", index=index)
+    else:
+        require_folder_of(requests)
+        if requests.resolve() == output.resolve():
+            raise ValueError("--requests must be another file than --output")
+    ranker = load_model(model)
     like = features_of(ranker)
-    names: Any = list(like) if isinstance(like, pd.DataFrame) else None
-    if features is not None:
-        text = Path(features).read_text("utf-8") if Path(features).is_file() else None
-        is_json = text is not None and features.endswith(".json")
-        names = (
-            split_outside_brackets(features)
-            if text is None
-            else json.loads(text)
-            if is_json
-            else text.splitlines()
-        )
+    names = _names_for_engine(features, like)
+    X = None
+    rows = ""
     if check is None:
         refuse_unused("--check", missing=missing)
     else:
-        X = read_documents(check, ColumnOptions(missing=missing), like=like, roles=("features",))[0]
+        columns = ColumnOptions(missing=missing)
+        X, _, _ = read_documents(check, columns, like=like, roles=("features",))
+        rows = f" and on {X.shape[0]:,} rows"
     texts: Any = {"name": name, "version": version, "resource": resource, "store": store}
     ranker.export(output, format, features=names, check=X, shift=shift, absent=absent, **texts)
     if requests is not None:
-        # Imported on use: other commands need no search engine.
-        from boostrank.serving.requests import requests as make_requests
-
-        queries = names if isinstance(names, dict) else None
-        # If the model of Solr has directions for missing values, its features must not be 0 in
-        # their place.
-        is_missing = "isNullSameAsZero" in output.read_text("utf-8")
-        of_solr = (
-            {"name": store, "absent": "missing" if is_missing else None} if format == "solr" else {}
-        )
-        makes = set_options(model=name or output.stem, index=index, queries=queries, **of_solr)
-        made = make_requests(format, names, **makes).items()
-        write_lines(
-            requests,
-            [json.dumps({purpose: request._asdict() for purpose, request in made}, indent=2)],
-        )
-    rows = "" if X is None else f" and on {X.shape[0]:,} rows"
+        made: dict[str, Any] = {"model": name or output.stem, "index": index}
+        if format == "solr":
+            made["name"] = store
+            # If the model has directions for missing values, its features must not be 0 in their
+            # place.
+            if "isNullSameAsZero" in output.read_text("utf-8"):
+                made["absent"] = "missing"
+        _write_requests(requests, format, names, made)
     typer.echo(
         f"model: {output}, {output.stat().st_size:,} bytes, with the scores of the model at its "
         f"splits{rows}"
     )
+
+
+def _names_for_engine(text: str | None, like: Features) -> NamesForEngine:
+    """The names of the features of a model, from the option or, by default, from the model.
+
+    The option has them, or is the name of a file with them.
+    """
+    if text is None:
+        return list(map(str, like)) if isinstance(like, pd.DataFrame) else None
+    file = Path(text)
+    if not file.is_file():
+        return split_outside_brackets(text)
+    content = file.read_text("utf-8")
+    if text.endswith(".json"):
+        names: NamesForEngine = json.loads(content)
+        return names
+    return content.splitlines()
+
+
+def _write_requests(
+    path: Path, engine: str, names: NamesForEngine, settings: Mapping[str, object]
+) -> None:
+    """Write the requests to the engine as JSON."""
+    # Imported on use: other commands need no search engine.
+    from boostrank.serving.requests import requests as make_requests
+
+    queries = names if isinstance(names, dict) else None
+    made = make_requests(engine, names, **set_options(queries=queries, **settings))
+    by_purpose = {purpose: request._asdict() for purpose, request in made.items()}
+    write_lines(path, [json.dumps(by_purpose, indent=2)])

@@ -1,11 +1,9 @@
-"""Options that several commands share, and the objects that their values name: measures and
-rankers.
-"""
+"""Options that several commands share, and the measures and rankers that their values name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +13,7 @@ from boostrank.cli.documents import USUAL_NAMES
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import MEASURES, Measure, get_measure, named_measures
 from boostrank.metrics.names import base_name
-from boostrank.queries.dcg import NORMALIZATIONS
+from boostrank.ndcg.targets import NORMALIZATIONS
 
 _IDS, _LABELS = (", ".join(names) for names in USUAL_NAMES.values())
 DataPath = Annotated[
@@ -69,12 +67,12 @@ def require_folder_of(path: Path) -> None:
         raise FileNotFoundError(f"there is no folder {str(folder)!r} to write {path.name} to")
 
 
-def set_options(**options: Any) -> dict[str, Any]:
+def set_options(**options: object) -> dict[str, Any]:
     """The options that are not None, by name."""
     return {name: value for name, value in options.items() if value is not None}
 
 
-def refuse_unused(needed: str, **options: Any) -> None:
+def refuse_unused(needed: str, **options: object) -> None:
     """Raise ValueError for an option that is set, but has no effect without what is `needed`."""
     for name, value in options.items():
         if value is not None and value is not False and value != []:
@@ -84,14 +82,14 @@ def refuse_unused(needed: str, **options: Any) -> None:
 def parse_measures(
     option: str,
     text: str,
-    settings: dict[str, Any],
-    make: Callable[[Any], dict[str, Measure]] = named_measures,
+    settings: Mapping[str, object],
+    make: Callable[[list[str]], dict[str, Measure]] = named_measures,
 ) -> dict[str, Measure]:
-    """Measures, by name, of an option such as ``--measures "ndcg@10,map"``, with those of the
-    settings that they have.
+    """The measures, by name, of an option such as ``--measures "ndcg@10,map"``.
 
-    `make` makes measures of their names. Names of ir_measures are kept, since they stand for its
-    conventions. The message of an error names the option.
+    Each measure gets those of the settings that it has. `make` makes measures of their names.
+    Names of ir_measures are kept, since they stand for its conventions. The message of an error
+    names the option.
     """
     measures: dict[str, Measure] = {}
     try:
@@ -101,9 +99,8 @@ def parse_measures(
                 raise ValueError(
                     f"--gain is only for ndcg, dcg and rbp; {name} of ir_measures has its own gain"
                 )
-            measure = get_measure(
-                measure, **{key: value for key, value in settings.items() if key in vars(measure)}
-            )
+            changed = {key: value for key, value in settings.items() if key in vars(measure)}
+            measure = get_measure(measure, **changed)
             measures[str(measure) if is_ours else name] = measure
     except (TypeError, ValueError) as error:
         raise ValueError(f"{option}: {error}") from error
@@ -124,8 +121,9 @@ def split_outside_brackets(text: str) -> list[str]:
 def make_rankers(
     objectives: str, backend: str, leaves: int | None, **settings: Any
 ) -> dict[str, Any]:
-    """Unfitted rankers by name such as "lightgbm softmax": each objective on each backend that can
-    train it.
+    """Unfitted rankers by name such as "lightgbm softmax", one for each objective and backend.
+
+    A backend that cannot train an objective is left out.
 
     Parameters
     ----------
@@ -151,18 +149,21 @@ def make_rankers(
     from boostrank.training.losses import loss_names
 
     rankers: dict[str, Any] = {}
-    of_lightgbm: dict[str, Any] = {"num_leaves": leaves}
-    of_xgboost: dict[str, Any] = {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
-    if leaves is None:
-        of_lightgbm = of_xgboost = {}
+    of_lightgbm: dict[str, Any] = {}
+    of_xgboost: dict[str, Any] = {}
+    if leaves is not None:
+        of_lightgbm = {"num_leaves": leaves}
+        of_xgboost = {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"}
+    losses = [*loss_names(), *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES]
     for name in split_outside_brackets(objectives):
         objective, _, normalize = name.partition("/")
-        known = (
-            SURROGATES if normalize else [*loss_names(), *LIGHTGBM_OBJECTIVES, *XGBOOST_OBJECTIVES]
-        )
-        check_choice("objective", objective, known)
-        check_choice(f"NORMALIZE of {name!r}", normalize or "dcg", NORMALIZATIONS)
-        parameters: dict[str, Any] = {**settings, "normalize": normalize} if normalize else settings
+        parameters = settings
+        if normalize:
+            check_choice("objective", objective, SURROGATES)
+            check_choice(f"NORMALIZE of {name!r}", normalize, NORMALIZATIONS)
+            parameters = {**settings, "normalize": normalize}
+        else:
+            check_choice("objective", objective, losses)
         if backend != "xgboost" and objective not in XGBOOST_OBJECTIVES:
             rankers[f"lightgbm {name}"] = LightGBMRanker(objective, **of_lightgbm, **parameters)
         if backend != "lightgbm" and objective not in LIGHTGBM_OBJECTIVES:

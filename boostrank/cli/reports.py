@@ -1,6 +1,4 @@
-"""Tables and paragraphs that commands print, and files that they write besides models and
-scores.
-"""
+"""Tables and texts that commands print, and files that they write besides models and scores."""
 
 from __future__ import annotations
 
@@ -9,7 +7,6 @@ import textwrap
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import typer
@@ -17,12 +14,13 @@ import typer
 from boostrank.cli import documents
 from boostrank.cli.options import require_folder_of
 from boostrank.comparison import Comparison
-from boostrank.displays.style import import_pyplot
+from boostrank.displays.style import Display, import_pyplot
 from boostrank.inputs.checks import refuse
 from boostrank.inputs.files import write_atomically
 
 # Endings of files of tables and images, and of the files of each option.
-VALUES, IMAGES = (".csv", ".tsv"), (".png", ".svg", ".pdf", ".jpg", ".eps", ".webp")
+VALUES = (".csv", ".tsv")
+IMAGES = (".png", ".svg", ".pdf", ".jpg", ".eps", ".webp")
 TABLES = (*VALUES, ".json", ".md", ".tex")
 ENDINGS = {
     "output": TABLES,
@@ -44,12 +42,15 @@ def counted(count: int, name: str, plural: str | None = None) -> str:
     >>> counted(1, "round"), counted(3, "query", "queries")
     ('1 round', '3 queries')
     """
-    return f"{count} {name}" if count == 1 else f"{count} {plural or name + 's'}"
+    if count == 1:
+        return f"1 {name}"
+    return f"{count} {plural or name + 's'}"
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Print the tables of a comparison, and what their columns mean, in lines of at most 80
-    characters.
+    """Print the tables of a comparison, and what their columns mean.
+
+    The lines of the text have at most 80 characters.
     """
     test, units = comparison.test
     meaning = (
@@ -57,48 +58,40 @@ def show_comparison(comparison: Comparison) -> None:
         f"significant below 0.05. w/t/l: {units} won, tied, lost."
     )
     times = comparison.kind == "ranker"
-    meaning += (
-        " rounds: mean number. time: of a training, as a multiple of the baseline's."
-        if times
-        else ""
-    )
+    if times:
+        meaning += " rounds: mean number. time: of a training, as a multiple of the baseline's."
     width = min(shutil.get_terminal_size().columns, MAX_TEXT_WIDTH)
     typer.echo(f"{comparison.to_text(times=times)}\n\n{textwrap.fill(meaning, width)}")
 
 
 def check_files(**paths: Path | None) -> None:
-    """Raise an error if the file of an option cannot be written: before the data are read, not
-    after it.
-    """
+    """Raise an error if the file of an option cannot be written, before the data are read."""
     for name, path in paths.items():
-        if path is not None:
-            require_folder_of(path)
-            if path.suffix not in ENDINGS[name]:
-                refuse(
-                    f"--{name.replace('_', '-')}",
-                    str(path),
-                    f"a file that ends in {', '.join(ENDINGS[name])}",
-                )
-            if ENDINGS[name] == IMAGES or name == "html":
-                import_pyplot()
+        if path is None:
+            continue
+        require_folder_of(path)
+        endings = ENDINGS[name]
+        if path.suffix not in endings:
+            option = f"--{name.replace('_', '-')}"
+            refuse(option, str(path), f"a file that ends in {', '.join(endings)}")
+        if endings == IMAGES or name == "html":
+            import_pyplot()
 
 
 def write_table(
     path: Path | None, table: pd.DataFrame, markdown: Callable[[], str], latex: Callable[[], str]
 ) -> None:
-    """Write a table, if there is a path, by the ending of its name; Markdown and LaTeX are texts of
-    rounded numbers.
+    """Write a table, if there is a path, by the ending of its name.
+
+    `markdown` and `latex` return texts of rounded numbers.
     """
     texts = {".md": markdown, ".tex": latex}
     if path is not None and path.suffix in texts:
         text = texts[path.suffix]()
         _write("table", path, lambda name: Path(name).write_text(text, encoding="utf-8"))
     elif path is not None and path.suffix == ".json":
-        _write(
-            "table",
-            path,
-            lambda name: table.to_json(name, orient="records", indent=1, double_precision=15),
-        )
+        to_json = partial(table.to_json, orient="records", indent=1, double_precision=15)
+        _write("table", path, to_json)
     else:
         write_unrounded("table", path, table)
 
@@ -108,7 +101,7 @@ def write_unrounded(content: str, path: Path | None, table: pd.DataFrame) -> Non
     _write(content, path, lambda name: documents.write_table(table, name))
 
 
-def write_image(path: Path | None, draw: Callable[[], Any]) -> None:
+def write_image(path: Path | None, draw: Callable[[], Display]) -> None:
     """Write the image of the display that `draw` returns, if there is a path."""
 
     def write(name: str) -> None:
@@ -122,13 +115,12 @@ def write_image(path: Path | None, draw: Callable[[], Any]) -> None:
 def write_comparison(
     comparison: Comparison, measure: str, layout: str, files: Mapping[str, Path | None]
 ) -> None:
-    """Write the table of a comparison, the values of queries, images of differences in a measure,
-    and a report.
+    """Write the files of a comparison.
+
+    They are its table, the values of queries, images of differences in a measure, and a report.
     """
-    to_markdown, to_latex = (
-        partial(comparison.to_markdown, layout),
-        partial(comparison.to_latex, layout),
-    )
+    to_markdown = partial(comparison.to_markdown, layout)
+    to_latex = partial(comparison.to_latex, layout)
     write_table(files["output"], comparison.table, to_markdown, to_latex)
     write_unrounded("values of queries", files.get("per_query"), comparison.per_query)
     write_image(files["plot"], lambda: comparison.plot(measure))

@@ -1,6 +1,4 @@
-"""Learning from clicks: click logs, click models, simulated clicks, propensities, relevance and
-gains from clicks.
-"""
+"""Learning from clicks: click logs, click models, simulations, propensities, and relevance."""
 
 import lazy_loader
 

@@ -5,7 +5,6 @@ from .diagnosis import ClickDiagnosis as ClickDiagnosis
 from .diagnosis import diagnose as diagnose
 from .labels import ClickLabels as ClickLabels
 from .log import ClickLog as ClickLog
-from .log import from_table as from_table
 from .models import Cascade as Cascade
 from .models import ClickModel as ClickModel
 from .models import PositionBased as PositionBased
@@ -17,3 +16,4 @@ from .relevance import RelevanceEstimates as RelevanceEstimates
 from .relevance import estimate_relevance as estimate_relevance
 from .simulation import SimulatedClicks as SimulatedClicks
 from .simulation import simulate_clicks as simulate_clicks
+from .tables import from_table as from_table

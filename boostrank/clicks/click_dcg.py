@@ -1,10 +1,10 @@
-"""DCG of new scores, estimated from clicks on result lists of other scores: with an interval, and
-as a measure.
+"""DCG of new scores, estimated from clicks on result lists of other scores.
 
-The estimate is ``sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i`` with the estimates
-of relevance, the discounts ``d_i`` at the ranks by the new scores, and weights ``v_q`` of the
-queries: DCG, divided by the number of relevant documents. The page "Evaluation by clicks" of the
-guide (examples/guide/theory/click_evaluation.md) has its properties, and the standard errors.
+There is a function with a confidence interval, and a measure. The estimate is ``sum_q v_q sum_i
+estimate_i d_i / sum_q v_q sum_i estimate_i`` with the estimates of relevance, the discounts ``d_i``
+at the ranks by the new scores, and weights ``v_q`` of the queries: DCG, divided by the number of
+relevant documents. The page "Evaluation by clicks" of the guide
+(examples/guide/theory/click_evaluation.md) has its properties, and the standard errors.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.clicks.labels import ClickLabels
-from boostrank.clicks.log import ClickLog
+from boostrank.clicks.log import ClickLog, check_log
+from boostrank.clicks.models import ClickModelLike
 from boostrank.clicks.relevance import require_support
 from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import check_number
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
-from boostrank.queries.dcg import DCG, Discount
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.discounts import Discount
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
 
@@ -67,9 +69,9 @@ class CounterfactualEstimate(NamedTuple):
 
 
 def evaluate(
-    log: Any,
+    log: ClickLog | ClickLabels,
     scores: ArrayLike,
-    model: Any = None,
+    model: ClickModelLike | None = None,
     *,
     baseline: ArrayLike | None = None,
     k: int | float | None = 10,
@@ -77,13 +79,13 @@ def evaluate(
     level: float = 0.95,
     **settings: Any,
 ) -> CounterfactualEstimate:
-    """Estimate DCG of the ranking by new scores from clicks, with a confidence interval for other
-    queries.
+    """Estimate DCG of the ranking by new scores from clicks, with a confidence interval.
 
-    Relevance is binary with gain 1. The estimate is divided by the estimated number of relevant
-    documents, which gives the mean discount of a relevant document, in [0, 1] apart from errors of
-    estimates. Times ``labels.document_weights @ labels.relevance`` of ClickLabels it is the
-    expected DCG of a session. The page "Evaluation by clicks" of the guide has the formulas.
+    The interval is for other queries. Relevance is binary with gain 1. The estimate is divided by
+    the estimated number of relevant documents, which gives the mean discount of a relevant
+    document, in [0, 1] apart from errors of estimates. Times ``labels.document_weights @
+    labels.relevance`` of ClickLabels it is the expected DCG of a session. The page "Evaluation by
+    clicks" of the guide has the formulas.
 
     Parameters
     ----------
@@ -139,45 +141,50 @@ def evaluate(
     """
     dcg = DCG(k, discount=discount)
     check_number("level", level, above=0, below=1)
-    is_labels = model is None and isinstance(log, ClickLabels)
-    labels = replace(log, **settings) if is_labels else ClickLabels(log, model, **settings)
-    rankings = [finite_numbers(scores, "scores", log=len(labels))]
+    if model is None and isinstance(log, ClickLabels):
+        labels = replace(log, **settings)
+    else:
+        labels = ClickLabels(check_log(log), model, **settings)
+    discounts = _discounts_of_rows(dcg, finite_numbers(scores, "scores", log=len(labels)), labels)
     if baseline is not None:
-        rankings.append(finite_numbers(baseline, "baseline", log=len(labels)))
-    queries = labels.queries
-    of_rankings = [
-        queries.ungroup(discounts_of_documents(dcg, queries.group(values), queries))
-        for values in rankings
-    ]
-    discounts = of_rankings[0] if baseline is None else of_rankings[0] - of_rankings[1]
-    without = ~labels.estimates.shown & (labels.document_weights > 0.0) & (discounts != 0.0)
-    require_support(labels.log, without & labels.lacks_support, SUPPORT_ADVICE)
-    of_row = labels.document_weights
-    numerators, denominators = of_row * discounts * labels.relevance, of_row * labels.relevance
+        others = finite_numbers(baseline, "baseline", log=len(labels))
+        discounts = discounts - _discounts_of_rows(dcg, others, labels)
+    weights = labels.document_weights
+    without_support = ~labels.estimates.shown & (weights > 0.0) & (discounts != 0.0)
+    require_support(labels.log, without_support & labels.lacks_support, SUPPORT_ADVICE)
+    numerators = weights * discounts * labels.relevance
+    denominators = weights * labels.relevance
     divisor = float(denominators.sum())
     _require_relevant("DCG", labels, divisor)
     value = float(numerators.sum()) / divisor
-    residuals = queries.sum(queries.group(numerators)) - value * queries.sum(
-        queries.group(denominators)
-    )
+    queries = labels.queries
+    sums = queries.sum(queries.group(numerators))
+    residuals = sums - value * queries.sum(queries.group(denominators))
     residuals = residuals[labels.query_weights > 0] / divisor
     n = len(residuals)
     if n < 2:
         raise ValueError(f"an interval needs at least two queries with impressions; got {n}")
     import scipy
 
-    # The squares of the residuals are too small by the factor 1 - 1/n, because they have the mean
-    # 0.
+    # The squares of the residuals are too small by the factor 1 - 1/n: their mean is 0.
     error = float(np.sqrt(((residuals * np.sqrt(n / (n - 1.0))) ** 2).sum()))
     margin = float(scipy.special.stdtrit(n - 1.0, (1.0 + level) / 2.0)) * error
+    n_without_support = int(np.count_nonzero(without_support))
     return CounterfactualEstimate(
-        value, value - margin, value + margin, error, n, int(np.count_nonzero(without))
+        value, value - margin, value + margin, error, n, n_without_support
     )
+
+
+def _discounts_of_rows(dcg: DCG, scores: Floats, labels: ClickLabels) -> Floats:
+    """Discount of each row at its rank by the scores."""
+    queries = labels.queries
+    return queries.ungroup(discounts_of_documents(dcg, queries.group(scores), queries))
 
 
 def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats:
     """Discount of each grouped document at its rank, averaged over ties; 0 beyond the cutoff."""
-    sorting, by_rank = queries.sort(scores), dcg.discounts_of_ranks(queries)
+    sorting = queries.sort(scores)
+    by_rank = dcg.discounts_of_ranks(queries)
     ties = queries.runs(scores[sorting])
     discounts = np.empty_like(by_rank)
     discounts[sorting] = ties.repeat(ties.mean(by_rank))
@@ -185,9 +192,7 @@ def discounts_of_documents(dcg: DCG, scores: Floats, queries: Queries) -> Floats
 
 
 def _require_relevant(measure: object, labels: ClickLabels, total: float) -> None:
-    """Raise ValueError if the estimated number of relevant documents, which divides, is not
-    positive.
-    """
+    """Raise ValueError unless the estimated number of relevant documents, which divides, is > 0."""
     if not total > 0.0:
         number = (
             f"the estimated number of relevant documents is {total:g}. Use a log with more clicks"
@@ -197,10 +202,10 @@ def _require_relevant(measure: object, labels: ClickLabels, total: float) -> Non
 
 @dataclass(frozen=True, repr=False)
 class ClickDCG(Measure):
-    """The self-normalized counterfactual estimate of DCG@k as a measure of
-    :class:`boostrank.ClickLabels`.
+    """The self-normalized counterfactual estimate of DCG@k, as a measure.
 
-    It is the value of :func:`evaluate`: the estimated mean discount of a relevant document,
+    Its labels are :class:`boostrank.ClickLabels`. It is the value of :func:`evaluate`: the
+    estimated mean discount of a relevant document,
 
         sum_q v_q sum_i estimate_i d_i / sum_q v_q sum_i estimate_i,
 
@@ -240,29 +245,36 @@ class ClickDCG(Measure):
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:
+        # It checks the settings.
         DCG(self.k, discount=self.discount)
 
     def _compute(
-        self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool
-    ) -> Any:
+        self,
+        y_true: object,
+        y_score: ArrayLike,
+        qid: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        per_query: bool,
+    ) -> Floats | float:
         labels = self.checked(y_true)
         if qid is not None:
             labels.check_qid(qid)
         scores = check_scores(y_score, "y_score")
         check_lengths(y_true=len(labels), y_score=len(scores))
-        bound = _BoundClickDCG(
-            self, labels, query_weights(sample_weight, labels.queries, grouped=False)
-        )
+        weights = query_weights(sample_weight, labels.queries, grouped=False)
+        bound = _BoundClickDCG(self, labels, weights)
         grouped = labels.queries.group(scores)
         return bound.per_query(grouped) if per_query else bound.mean(grouped)
 
-    def bind(self, labels: Any, queries: Queries, weights: ArrayLike | None = None) -> BoundMeasure:
+    def bind(
+        self, labels: object, queries: Queries, weights: ArrayLike | None = None
+    ) -> BoundMeasure:
         """Compute what depends only on clicks; see :meth:`boostrank.metrics.Measure.bind`."""
         checked = self.checked(labels)
         check_lengths(queries=queries.n_documents, labels=len(checked))
         return _BoundClickDCG(self, checked, query_weights(weights, queries))
 
-    def checked(self, labels: Any) -> ClickLabels:
+    def checked(self, labels: object) -> ClickLabels:
         """Return labels that are clicks; raise ValueError for others."""
         if isinstance(labels, ClickLabels):
             return labels
@@ -277,36 +289,31 @@ class _BoundClickDCG(BoundMeasure):
 
     def __init__(self, measure: ClickDCG, labels: ClickLabels, weights: Floats) -> None:
         super().__init__(measure, labels.queries)
-        self._dcg, self._log, self._weights = (
-            DCG(measure.k, discount=measure.discount),
-            labels.log,
-            weights,
-        )
-        queries, relevance = labels.queries, labels.queries.group(labels.relevance)
+        self._dcg = DCG(measure.k, discount=measure.discount)
+        self._log = labels.log
+        self._weights = weights
+        queries = labels.queries
+        relevance = queries.group(labels.relevance)
         terms = weights * labels.query_weights
         self._total = float(terms @ queries.sum(relevance))
         _require_relevant(measure, labels, self._total)
         self._gains = queries.repeat(terms) * relevance
         self._without_support = queries.group(labels.lacks_support) & queries.repeat(terms > 0.0)
 
-    def _terms(self, scores: NDArray[Any]) -> Floats:
-        """The terms of each query, whose sum divided by the total is the measure, shape
-        (n_queries,).
-        """
+    def _terms(self, scores: Floats) -> Floats:
+        """The term of each query, shape (n_queries,). Their sum, divided by the total, is DCG."""
         values = np.asarray(scores, dtype=np.float64)
         if self._without_support.any():
             # A document at a rank that counts may never have been shown.
-            without = self._without_support & (
-                discounts_of_documents(self._dcg, values, self.queries) > 0.0
-            )
+            counts = discounts_of_documents(self._dcg, values, self.queries) > 0.0
+            without = self._without_support & counts
             require_support(self._log, self.queries.ungroup(without), SUPPORT_ADVICE)
         return self._dcg.of_ranking(self._gains, values, self.queries)
 
-    def per_query(self, scores: NDArray[Any]) -> Floats:
-        terms, weights = self._terms(scores) / self._total, self._weights
-        return np.divide(
-            terms * weights.sum(), weights, out=np.zeros_like(terms), where=weights > 0.0
-        )
+    def per_query(self, scores: Floats) -> Floats:
+        weights = self._weights
+        scaled = self._terms(scores) / self._total * weights.sum()
+        return np.divide(scaled, weights, out=np.zeros_like(scaled), where=weights > 0.0)
 
-    def mean(self, scores: NDArray[Any]) -> float:
+    def mean(self, scores: Floats) -> float:
         return float(self._terms(scores).sum() / self._total)

@@ -26,16 +26,17 @@ from boostrank.clicks.propensities import (
     ending_with_click,
     harvest_propensities,
 )
-from boostrank.tables import text_lines
+from boostrank.text.tables import text_lines
 
-# A ratio below the first number that chance does not explain, by the second number of standard
-# errors, is a finding.
-MAX_RATIO, MIN_ERRORS = 0.8, 4.0
+# A ratio below MAX_RATIO that chance does not explain, by MIN_ERRORS standard errors, is a finding.
+MAX_RATIO = 0.8
+MIN_ERRORS = 4.0
 
 
 class ClickDiagnosis(NamedTuple):
-    """The result of :func:`diagnose`: checks of a click log, and the estimator to use; printing it
-    shows them.
+    """The result of :func:`diagnose`: checks of a click log, and the estimator to use.
+
+    Printing it shows them.
 
     Attributes
     ----------
@@ -97,19 +98,18 @@ def diagnose(log: ClickLog) -> ClickDiagnosis:
     check_log(log)
     n_ending, n_sessions = ending_with_click(log)
     ending = n_ending / n_sessions if n_sessions >= MIN_SESSIONS else np.nan
-    propensities, refusal = None, ""
+    propensities = None
+    refusal = ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             propensities = harvest_propensities(log)
         except ValueError as error:
             refusal = str(error)
-    below = _ratio_below_clicks(log)
-    compared = (
-        0.0
-        if propensities is None
-        else 1.0 - len(propensities.not_estimated) / propensities.n_positions
-    )
+    compared = 0.0
+    if propensities is not None:
+        compared = 1.0 - len(propensities.not_estimated) / propensities.n_positions
+    ratio, is_good = _ratio_below_clicks(log)
     clicked = log.n_clicks / log.n_impressions
     rows = [
         (
@@ -130,36 +130,33 @@ def diagnose(log: ClickLog) -> ClickDiagnosis:
             compared > 0.0,
             "by documents shown at several positions",
         ),
-        ("clicks below a click, ratio", *below, "below 1: users stop after a click"),
+        ("clicks below a click, ratio", ratio, is_good, "below 1: users stop after a click"),
     ]
     table = pd.DataFrame(rows, columns=["check", "value", "verdict", "meaning"])
-    table["verdict"] = np.where(
-        table["value"].isna(), "not known", np.where(table["verdict"], "good", "bad")
-    )
-    verdicts = table["verdict"].tolist()
-    reason = "documents were shown at several positions for the same query"
-    if "bad" in verdicts[:2]:
-        estimator, reason = (
-            "",
-            "documents that were shown are missing in the log: log all of them, with 0 clicks",
-        )
-    elif verdicts[3] == "bad":
-        estimator = f"Cascade(satisfaction={1.0 - below[0]:.2f})"
+    verdicts = np.where(table["verdict"], "good", "bad")
+    table["verdict"] = np.where(table["value"].isna(), "not known", verdicts)
+    of_clicks, of_endings, _, of_ratio = table["verdict"]
+    if "bad" in (of_clicks, of_endings):
+        estimator = ""
+        reason = "documents that were shown are missing in the log: log all of them, with 0 clicks"
+    elif of_ratio == "bad":
+        estimator = f"Cascade(satisfaction={1.0 - ratio:.2f})"
         reason = "clicks are rarer below a click than without one above"
     elif propensities is None:
-        estimator, reason = (
-            "1.0",
-            f"the effect of positions is not known: swap documents at random ({refusal})",
-        )
+        estimator = "1.0"
+        reason = f"the effect of positions is not known: swap documents at random ({refusal})"
     else:
-        rest = f".extended({propensities.n_positions})" * bool(propensities.not_estimated)
-        estimator = f"harvest_propensities(log){rest}"
+        estimator = "harvest_propensities(log)"
+        reason = "documents were shown at several positions for the same query"
+        if propensities.not_estimated:
+            estimator += f".extended({propensities.n_positions})"
     return ClickDiagnosis(table, estimator, reason)
 
 
 def _ratio_below_clicks(log: ClickLog) -> tuple[float, bool]:
-    """Mantel and Haenszel's ratio of click rates below a click, and whether it is good; NaN if it
-    is not known.
+    """Mantel and Haenszel's ratio of click rates below a click, and whether it is good.
+
+    The ratio is NaN if it is not known.
     """
     if log.sessions is None:
         return np.nan, True
@@ -168,12 +165,13 @@ def _ratio_below_clicks(log: ClickLog) -> tuple[float, bool]:
     columns = (below, ~below, below * log.clicks, ~below * log.clicks)
     n1, n0, c1, c0 = (np.bincount(cell, weights=values) for values in columns)
     n = n1 + n0
-    first, second = float((c1 * n0 / n).sum()), float((c0 * n1 / n).sum())
+    first = float((c1 * n0 / n).sum())
+    second = float((c0 * n1 / n).sum())
     if not first + second > 0.0:
         return np.nan, True
     # Half a click more on both sides, as documents may have none below a click.
-    ratio, error = (
-        (first + 0.5) / (second + 0.5),
-        np.sqrt(1.0 / (first + 0.5) + 1.0 / (second + 0.5)),
-    )
+    first += 0.5
+    second += 0.5
+    ratio = first / second
+    error = np.sqrt(1.0 / first + 1.0 / second)
     return ratio, bool(ratio > MAX_RATIO or np.log(ratio) > -MIN_ERRORS * error)

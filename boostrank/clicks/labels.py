@@ -1,6 +1,4 @@
-"""Clicks as labels: a click log with all that is needed to make targets of surrogates, and to
-evaluate rankers.
-"""
+"""Clicks as labels: a click log with all that targets of surrogates and evaluations need."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, NoReturn, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from boostrank.clicks import relevance as estimation
 from boostrank.clicks.log import ClickLog, check_log
@@ -18,10 +16,14 @@ from boostrank.clicks.models import get_click_model
 from boostrank.clicks.targets import ClickNormalize, Unit, session_weights, targets_of_relevance
 from boostrank.inputs.arrays import Bools, Floats, finite_numbers
 from boostrank.inputs.checks import check_choice, refuse_first
-from boostrank.queries.dcg import CONSISTENT_NORMALIZATION, DCG, Normalize
-from boostrank.queries.labels import Labels, RowsOfQueries
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import Labels, Rows, RowsOfQueries
+from boostrank.ndcg.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import check_weights
+
+#: What to do with rows that were never shown.
+NotShown = Literal["error", "irrelevant", "predict"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,7 +119,7 @@ class ClickLabels(RowsOfQueries, Labels):
     model: Any
     normalize: ClickNormalize = "independent"
     clip: float = 0.0
-    not_shown: Literal["error", "irrelevant", "predict"] = "error"
+    not_shown: NotShown = "error"
     average: Unit = "sessions"
     shrink: Any = None
 
@@ -127,10 +129,11 @@ class ClickLabels(RowsOfQueries, Labels):
     def __post_init__(self) -> None:
         check_log(self.log)
         check_choice("normalize", self.normalize, get_args(ClickNormalize))
-        check_choice("not_shown", self.not_shown, ("error", "irrelevant", "predict"))
+        check_choice("not_shown", self.not_shown, get_args(NotShown))
         check_choice("average", self.average, get_args(Unit))
         object.__setattr__(self, "model", get_click_model(self.model))
-        if not (self.shrink is None or (isinstance(self.shrink, str) and self.shrink == "auto")):
+        is_auto = isinstance(self.shrink, str) and self.shrink == "auto"
+        if self.shrink is not None and not is_auto:
             prior = finite_numbers(self.shrink, "shrink", log=len(self.log))
             fault = "not a predicted probability of relevance in (0, 1)"
             refuse_first(
@@ -149,22 +152,24 @@ class ClickLabels(RowsOfQueries, Labels):
         return self.log.queries
 
     def __repr__(self) -> str:
-        settings = {
-            field.name: (getattr(self, field.name), field.default) for field in fields(self)[2:]
-        }
-        if self._has_prior:
-            settings["shrink"] = ("array", None)
-        changed = [
-            f", {name}={value!r}" for name, (value, default) in settings.items() if value != default
-        ]
-        return f"ClickLabels({self.log!r}, {self.model!r}{''.join(changed)})"
+        arguments = [repr(self.log), repr(self.model)]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "shrink" and self._has_prior:
+                value = "array"
+            if field.name not in ("log", "model") and value != field.default:
+                arguments.append(f"{field.name}={value!r}")
+        return f"ClickLabels({', '.join(arguments)})"
 
-    def __getitem__(self, rows: Any) -> ClickLabels:
+    def __getitem__(self, rows: Rows) -> ClickLabels:
         """The clicks of some rows; see :meth:`ClickLog.__getitem__`."""
-        shrink = self.shrink[self._numbers_of(rows)[0]] if self._has_prior else self.shrink
+        shrink = self.shrink
+        if self._has_prior:
+            kept, _ = self._numbers_of(rows)
+            shrink = shrink[kept]
         return replace(self, log=self.log[rows], shrink=shrink)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         raise ValueError(
             "relevance labels are needed, one number for each document, but got ClickLabels: "
             "clicks are evaluated by the measure 'click-dcg@10' or by boostrank.clicks.evaluate, "
@@ -179,7 +184,8 @@ class ClickLabels(RowsOfQueries, Labels):
         estimates = self.relevance
         if (estimates != estimates[0]).any():
             return ""
-        return f"all documents have the same estimated relevance, {estimates[0]:g}; train on more sessions"
+        advice = "train on more sessions"
+        return f"all documents have the same estimated relevance, {estimates[0]:g}; {advice}"
 
     @property
     def fingerprint(self) -> int:
@@ -189,12 +195,10 @@ class ClickLabels(RowsOfQueries, Labels):
     @property
     def content(self) -> tuple[Any, ...]:
         """The columns of the log, its sessions, and the other settings."""
-        log, settings = (
-            self.log,
-            [getattr(self, setting.name) for setting in fields(self) if setting.name != "log"],
-        )
+        log = self.log
+        settings = [getattr(self, field.name) for field in fields(self) if field.name != "log"]
         sessions = None if log.sessions is None else log.sessions.indptr
-        return log.qid, log.row, log.position, log.clicks, log.impressions, sessions, *settings
+        return log.qid, *log.columns, sessions, *settings
 
     def group(self, queries: Queries) -> ClickLabels:
         """The clicks, with rows grouped by query; ValueError if the log has other query ids."""
@@ -202,47 +206,48 @@ class ClickLabels(RowsOfQueries, Labels):
         return self if queries.permutation is None else self[queries.permutation]
 
     def weighted(self, weights: Floats | None) -> Floats:
-        """The weight of its query for each grouped document, multiplied with `weights` of
-        documents.
-        """
+        """The weight of its query for each grouped document, times that of the document."""
         of_queries = self.queries.repeat(self.query_weights)
         return of_queries if weights is None else check_weights(weights * of_queries)
 
     def prepare(self, predict_logs: Callable[[Floats, Floats], Floats]) -> ClickLabels:
-        """The clicks, shrunk towards what `predict_logs` predicts from the features if `shrink` is
-        ``"auto"``.
+        """The clicks, shrunk towards what the features predict if `shrink` is ``"auto"``.
+
+        `predict_logs` makes the prediction, see :meth:`boostrank.ndcg.labels.Labels.prepare`.
         """
         if not isinstance(self.shrink, str) or not self.log.n_clicks:
             return self
-        return self.with_prediction(predict_logs(np.maximum(self.relevance, 0.0), self.evidence))
+        logs = predict_logs(np.maximum(self.relevance, 0.0), self.evidence)
+        return self.with_prediction(logs)
 
     @cached_property
     def estimates(self) -> estimation.RelevanceEstimates:
-        """Unbiased estimates of the relevance of each row, 0 for rows that were never shown; they
-        may be negative.
+        """Unbiased estimates of the relevance of each row, which may be negative.
+
+        They are 0 for rows that were never shown.
         """
         return estimation.estimate_relevance(self.log, self.model, clip=self.clip)
 
     @property
     def relevance(self) -> Floats:
-        """Estimated probability of relevance of each row, shape (n_documents,); see
-        :attr:`estimates`.
+        """Estimated probability of relevance of each row, shape (n_documents,).
+
+        See :attr:`estimates`.
         """
         return self.estimates.relevance
 
     @cached_property
     def evidence(self) -> Floats:
-        """How much the clicks on each row say, in impressions whose relevance is known, shape
-        (n_documents,).
+        """How much the clicks on each row say, shape (n_documents,).
+
+        It is a number of impressions whose relevance is known.
         """
-        mean = estimation.mean_relevance(
-            self.relevance, self.estimates.impressions.astype(np.float64)
-        )
+        impressions = self.estimates.impressions.astype(np.float64)
+        mean = estimation.mean_relevance(self.relevance, impressions)
         return estimation.evidence(self.log, self.model, self.clip, np.full(len(self), mean))
 
     def with_prediction(self, logs: ArrayLike) -> ClickLabels:
-        """The same clicks, shrunk towards the relevance that is predicted by features and by
-        positions.
+        """The same clicks, shrunk towards the relevance that features and positions predict.
 
         Parameters
         ----------
@@ -256,7 +261,8 @@ class ClickLabels(RowsOfQueries, Labels):
         --------
         >>> import boostrank as br
         >>> log = br.ClickLog(
-        ...     [1, 1, 1], row=[0, 1, 2], position=[1, 2, 3], clicks=[5, 1, 1], impressions=[9, 9, 9]
+        ...     [1, 1, 1], row=[0, 1, 2], position=[1, 2, 3],
+        ...     clicks=[5, 1, 1], impressions=[9, 9, 9],
         ... )
         >>> labels = br.ClickLabels(log, ("power", 1.0), normalize="none")
         >>> (
@@ -267,15 +273,12 @@ class ClickLabels(RowsOfQueries, Labels):
         """
         logs = finite_numbers(logs, "logs", log=len(self))
         positions = estimation.mean_positions(self.log) / self.log.n_positions
-        return replace(
-            self,
-            shrink=estimation.predict_relevance(self.relevance, self.evidence, logs, positions),
-        )
+        prior = estimation.predict_relevance(self.relevance, self.evidence, logs, positions)
+        return replace(self, shrink=prior)
 
     @property
     def lacks_support(self) -> Bools:
-        """Whether nothing is known of a row, so that it is an error where it matters, shape
-        (n_documents,).
+        """Whether nothing is known of a row, shape (n_documents,): an error where it matters.
 
         False for all rows with ``not_shown="irrelevant"`` and ``"predict"``, and for queries of
         weight 0.
@@ -284,8 +287,9 @@ class ClickLabels(RowsOfQueries, Labels):
 
     @cached_property
     def query_weights(self) -> Floats:
-        """Weight of each query, shape (n_queries,), with the sum 1; 0 for queries without
-        impressions.
+        """Weight of each query, shape (n_queries,), with the sum 1.
+
+        It is 0 for queries without impressions.
         """
         return session_weights(self.log, self.average)
 
@@ -300,7 +304,7 @@ class ClickLabels(RowsOfQueries, Labels):
 
     def targets(
         self,
-        surrogate: Any = None,
+        surrogate: object = None,
         queries: Queries | None = None,
         dcg: DCG | None = None,
         normalize: Normalize = "dcg",
@@ -337,7 +341,7 @@ class ClickLabels(RowsOfQueries, Labels):
         if normalize != CONSISTENT_NORMALIZATION:
             raise ValueError(
                 f"normalize={normalize!r} of a ranker is not for clicks: set normalize of the "
-                f"ClickLabels"
+                "ClickLabels"
             )
         estimation.warn_of_excess(self.log, self.model)
         advice = "Leave such rows out, or pass not_shown='predict' or 'irrelevant'"
@@ -345,17 +349,16 @@ class ClickLabels(RowsOfQueries, Labels):
         if self._has_prior:
             evidence = estimation.evidence(self.log, self.model, self.clip, self.shrink)
             relevance = estimation.shrunk(self.relevance, evidence, self.shrink)
-            relevance = (
-                relevance if self.not_shown == "predict" else self.estimates.shown * relevance
-            )
+            if self.not_shown != "predict":
+                relevance = self.estimates.shown * relevance
         elif self.not_shown == "predict":
-            advice = "call with_prediction first, as rankers do when they are trained, or pass shrink as an array"
-            raise ValueError(f"not_shown='predict' has no prediction yet: {advice}")
+            raise ValueError(
+                "not_shown='predict' has no prediction yet: call with_prediction first, as rankers "
+                "do when they are trained, or pass shrink as an array"
+            )
         else:
             relevance = np.clip(self.relevance, 0.0, 1.0)
-        return targets_of_relevance(
-            self.queries, relevance, self.normalize, DCG() if dcg is None else dcg
-        )
+        return targets_of_relevance(self.queries, relevance, self.normalize, dcg or DCG())
 
     @property
     def _has_prior(self) -> bool:

@@ -1,23 +1,20 @@
-"""The click log: at which position documents were shown, and how often they were clicked there; and
-how to make it.
-"""
+"""The click log: at which positions documents were shown, and how often they were clicked there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import refuse, refuse_first
-from boostrank.queries.by_id import as_frame, rows_with_ids
-from boostrank.queries.labels import RowsOfQueries
+from boostrank.ndcg.labels import Rows, RowsOfQueries
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
@@ -25,6 +22,28 @@ from boostrank.queries.segments import Segments
 MAX_COUNT = 2**53
 #: The numbers of click models are arrays with one number for each position.
 MAX_POSITION = 1_000_000
+#: Ids of documents or of sessions: integers, texts or other objects.
+Ids = NDArray[Any]
+#: Entries or sessions of a log: a slice, a mask, or their numbers.
+Numbers = slice | Ints | Bools
+
+
+class Columns(NamedTuple):
+    """The columns of a log, with one number for each entry."""
+
+    row: Ints
+    position: Ints
+    clicks: Ints
+    impressions: Ints
+
+    def take(self, entries: Numbers) -> Columns:
+        """The columns of some entries."""
+        return Columns(*(column[entries] for column in self))
+
+    def refuse(self, name: str, bad: Bools, fault: str) -> None:
+        """Raise ValueError about the first number of a column that is bad, if one is."""
+        column = getattr(self, name)
+        refuse_first(bad, lambda i: f"{name}[{i}] is {column[i]}{fault}")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -111,9 +130,9 @@ class ClickLog(RowsOfQueries):
     position: Ints
     clicks: Ints
     impressions: Ints
-    documents: NDArray[Any] | None
+    documents: Ids | None
     sessions: Segments | None
-    session_ids: NDArray[Any] | None
+    session_ids: Ids | None
 
     def __init__(
         self,
@@ -127,50 +146,46 @@ class ClickLog(RowsOfQueries):
         documents: ArrayLike | None = None,
     ) -> None:
         queries = Queries.from_qid(qid)
-        ids = None if documents is None else as_array(documents, "documents")
-        check_lengths(
-            qid=queries.n_documents, documents=queries.n_documents if ids is None else len(ids)
-        )
+        ids = None
+        if documents is not None:
+            ids = as_array(documents, "documents")
+            check_lengths(qid=queries.n_documents, documents=len(ids))
         rows = whole_numbers(row, "row", None)
-        columns = [
+        if impressions is None:
+            impressions = np.ones_like(rows)
+        columns = Columns(
             rows,
             whole_numbers(position, "position", len(rows)),
             whole_numbers(clicks, "clicks", len(rows)),
-        ]
-        shown = (
-            np.ones_like(rows)
-            if impressions is None
-            else whole_numbers(impressions, "impressions", len(rows))
+            whole_numbers(impressions, "impressions", len(rows)),
         )
-        columns.append(shown)
-        _check_columns(queries.n_documents, *columns)
+        _check_columns(queries.n_documents, columns)
+        shown = columns.impressions > 0
         if not shown.any():
             raise ValueError("a click log needs at least one entry with an impression; got none")
         if session is None:
-            columns = [column[shown > 0] for column in columns]
-            self._set(queries, ids, summed(queries.n_documents, *columns))
+            self._set(queries, ids, summed(queries.n_documents, columns.take(shown)))
             return
         numbers, names = _numbered(session, len(rows))
         advice = (
-            "but an entry of a session is one impression; leave session out for a log of counts"
+            ", but an entry of a session is one impression; leave session out for a log of counts"
         )
-        refuse_first(shown > 1, lambda i: f"impressions[{i}] is {shown[i]}, {advice}")
-        by_session = Queries.from_qid(numbers[shown > 0])
+        columns.refuse("impressions", columns.impressions > 1, advice)
+        by_session = Queries.from_qid(numbers[shown])
         sessions = Segments(by_session.indptr)
-        sorting = sessions.sort(-by_session.group(columns[1][shown > 0]).astype(np.float64))
-        columns = [by_session.group(column[shown > 0])[sorting] for column in columns]
+        grouped = Columns(*map(by_session.group, columns.take(shown)))
+        sorting = sessions.sort(-grouped.position.astype(np.float64))
         session_ids = names[by_session.ids]
-        self._set(queries, ids, columns, sessions, session_ids)
+        self._set(queries, ids, grouped.take(sorting), sessions, session_ids)
         self._check_sessions(sessions, session_ids)
 
     @classmethod
     def concatenate(cls, logs: Iterable[ClickLog]) -> ClickLog:
-        """One log with the entries of several logs of the same rows, for example of the result
-        lists of two rankers.
+        """One log with the entries of several logs of the same rows.
 
-        If all logs have sessions, so has the result. Its sessions have the ids 0, 1, ..., because
-        equal ids in two logs belong to different sessions. If no log has sessions, counts are
-        summed.
+        They may be those of the result lists of two rankers, for example. If all logs have
+        sessions, so has the result. Its sessions have the ids 0, 1, ..., because equal ids in two
+        logs belong to different sessions. If no log has sessions, counts are summed.
 
         Parameters
         ----------
@@ -191,36 +206,31 @@ class ClickLog(RowsOfQueries):
         0    5    0         1       2            2
         """
         logs = list(logs)
-        first, documents = logs[0], None
+        first = logs[0]
+        documents = None
         for i, log in enumerate(logs):
             check_log(log, f"logs[{i}]")
-            documents = log.documents if documents is None else documents
-            for name, ids, others in (
-                ("query", log.qid, first.qid),
-                ("document", log.documents, documents),
-            ):
-                if not (
-                    ids is None
-                    or others is None
-                    or np.array_equal(ids.astype(object), others.astype(object))
-                ):
+            if documents is None:
+                documents = log.documents
+            pairs = {"query": (log.qid, first.qid), "document": (log.documents, documents)}
+            for name, (ids, others) in pairs.items():
+                if _differ(ids, others):
                     raise ValueError(
                         f"logs[{i}] belongs to other rows than logs[0]: its {name} ids are "
-                        f"different"
+                        "different"
                     )
             if (log.sessions is None) != (first.sessions is None):
                 raise ValueError(
                     f"logs[{i}] and logs[0] must both have sessions, or neither; use aggregate()"
                 )
-        columns = [
-            np.concatenate(parts) for parts in zip(*(log.columns for log in logs), strict=True)
-        ]
+        parts_of_columns = zip(*(log.columns for log in logs), strict=True)
+        columns = Columns(*map(np.concatenate, parts_of_columns))
+        new = object.__new__(cls)
         if first.sessions is None:
-            return cls._of(first.queries, documents, summed(len(first), *columns))
+            return new._set(first.queries, documents, summed(len(first), columns))
         sizes = np.concatenate([log.sessions.sizes for log in logs if log.sessions is not None])
-        return cls._of(
-            first.queries, documents, columns, Segments.from_sizes(sizes), np.arange(len(sizes))
-        )
+        sessions = Segments.from_sizes(sizes)
+        return new._set(first.queries, documents, columns, sessions, np.arange(len(sizes)))
 
     @property
     def n_entries(self) -> int:
@@ -250,14 +260,13 @@ class ClickLog(RowsOfQueries):
     @cached_property
     def query(self) -> Ints:
         """Number of the query of each entry, an index of ``queries.ids``, shape (n_entries,)."""
-        return self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))[
-            self.row
-        ]
+        grouped = self.queries.repeat(np.arange(self.queries.n_queries))
+        return self.queries.ungroup(grouped)[self.row]
 
     @property
-    def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
+    def columns(self) -> Columns:
         """The columns row, position, clicks and impressions."""
-        return self.row, self.position, self.clicks, self.impressions
+        return Columns(self.row, self.position, self.clicks, self.impressions)
 
     @property
     def shown(self) -> Bools:
@@ -272,33 +281,33 @@ class ClickLog(RowsOfQueries):
             f"n_clicks={self.n_clicks})"
         )
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NoReturn:
         raise ValueError(
             "y is a ClickLog, whose clicks depend on the positions: pass "
             "boostrank.ClickLabels(log, propensities), or ClickLabels(log, 1.0) to take clicks for "
             "relevance"
         )
 
-    def __getitem__(self, rows: Any) -> ClickLog:
-        """The log of some rows of `X`: a slice, a mask, or row numbers without repetition, in the
-        sequence given.
+    def __getitem__(self, rows: Rows) -> ClickLog:
+        """The log of some rows of `X`, in the sequence given.
 
-        Sessions lose the entries of the other rows, and sessions without entries are left out.
-        Select whole queries, as the splitters of boostrank do, to keep sessions complete.
+        The rows are a slice, a mask, or row numbers without repetition. Sessions lose the entries
+        of the other rows, and sessions without entries are left out. Select whole queries, as the
+        splitters of boostrank do, to keep sessions complete.
         """
         kept, new_row = self._numbers_of(rows)
-        entries = new_row[self.row] >= 0
+        row_of_entries = new_row[self.row]
+        entries = row_of_entries >= 0
         if not entries.any():
             raise ValueError(
                 f"the log has no impression of any of the {len(kept)} rows that were selected. A "
-                f"fold, a sample or a "
-                "part that is held out needs rows that were shown: take larger parts, or a log "
-                "with more queries"
+                "fold, a sample or a part that is held out needs rows that were shown: take larger "
+                "parts, or a log with more queries"
             )
         documents = None if self.documents is None else self.documents[kept]
-        return self._part(entries, Queries.from_qid(self.qid[kept]), new_row[self.row], documents)
+        return self._part(entries, Queries.from_qid(self.qid[kept]), row_of_entries, documents)
 
-    def select(self, sessions: Any) -> ClickLog:
+    def select(self, sessions: Numbers) -> ClickLog:
         """The log of some sessions, for the same rows of `X`.
 
         Sessions keep the sequence in which they first appeared, so that slices split a log by time:
@@ -325,31 +334,28 @@ class ClickLog(RowsOfQueries):
            qid  row  position  clicks  impressions session
         0    1    1         1       1            1       y
         """
-        entries = np.empty(0) if self.sessions is None else self.sessions.rows_of(sessions)
-        if not len(entries):
-            raise ValueError(f"no session of {self!r} is selected; a log of counts has none")
-        return self.of_entries(entries)
+        if self.sessions is not None:
+            entries = self.sessions.rows_of(np.arange(self.sessions.n_segments)[sessions])
+            if len(entries):
+                return self.of_entries(entries)
+        raise ValueError(f"no session of {self!r} is selected; a log of counts has none")
 
-    def of_entries(self, entries: Any) -> ClickLog:
-        """The log of some entries, a mask, a slice or increasing numbers, for the same rows of
-        `X`.
-        """
+    def of_entries(self, entries: Numbers) -> ClickLog:
+        """The log of some entries, for the same rows of `X`; their numbers must increase."""
         return self._part(entries, self.queries, self.row, self.documents)
 
     def aggregate(self) -> ClickLog:
-        """The log of counts: impressions and clicks of each row at each position, summed over
-        sessions.
+        """The log of counts: impressions and clicks by row and position, summed over sessions.
 
         A log of counts is returned unchanged.
         """
         if self.sessions is None:
             return self
-        return self._of(self.queries, self.documents, summed(self.n_documents, *self.columns))
+        counts = object.__new__(type(self))
+        return counts._set(self.queries, self.documents, summed(len(self), self.columns))
 
     def to_frame(self) -> pd.DataFrame:
-        """The entries as a DataFrame, with the names of columns that
-        :func:`boostrank.clicks.from_table` reads.
-        """
+        """The entries as a DataFrame, as :func:`boostrank.clicks.from_table` reads it."""
         columns = {"qid": self.queries.ids[self.query], "row": self.row}
         if self.documents is not None:
             columns["document"] = self.documents[self.row]
@@ -362,171 +368,152 @@ class ClickLog(RowsOfQueries):
             columns["session"] = self.sessions.repeat(self.session_ids)
         return pd.DataFrame(columns)
 
-    def total(self, per_entry: NDArray[Any]) -> Floats:
+    def total(self, per_entry: Floats | Ints) -> Floats:
         """Sum over the entries of each row of `X`, shape (n_documents,)."""
-        return np.bincount(self.row, weights=per_entry, minlength=len(self)).astype(
-            np.float64, copy=False
-        )
+        sums = np.bincount(self.row, weights=per_entry, minlength=len(self))
+        return sums.astype(np.float64, copy=False)
 
     def name_of_row(self, row: int) -> str:
         """A row of `X` as messages name it, with its document and its query."""
-        document = "" if self.documents is None else f", document {str(self.documents[row])!r}"
+        document = ""
+        if self.documents is not None:
+            document = f", document {str(self.documents[row])!r}"
         return f"row {row}{document} of query {str(self.qid[row])!r}"
 
     def _part(
-        self, entries: Any, queries: Queries, row: Ints, documents: NDArray[Any] | None
+        self, entries: Numbers, queries: Queries, row: Ints, documents: Ids | None
     ) -> ClickLog:
-        """The log of some entries, with new numbers of rows and their ids, and with the sessions of
-        these entries.
-        """
-        columns = [column[entries] for column in (row, *self.columns[1:])]
+        """The log of some entries and their sessions, with new numbers of rows and their ids."""
+        columns = self.columns._replace(row=row).take(entries)
+        part = object.__new__(type(self))
         if self.sessions is None or self.session_ids is None:
-            return self._of(queries, documents, summed(queries.n_documents, *columns))
-        session_of_entries = self.sessions.repeat(np.arange(self.sessions.n_segments))[entries]
-        sizes = np.bincount(session_of_entries, minlength=self.sessions.n_segments)
+            return part._set(queries, documents, summed(queries.n_documents, columns))
+        n_sessions = self.sessions.n_segments
+        session_of_entries = self.sessions.repeat(np.arange(n_sessions))[entries]
+        sizes = np.bincount(session_of_entries, minlength=n_sessions)
         kept = sizes > 0
-        return self._of(
-            queries, documents, columns, Segments.from_sizes(sizes[kept]), self.session_ids[kept]
-        )
+        sessions = Segments.from_sizes(sizes[kept])
+        return part._set(queries, documents, columns, sessions, self.session_ids[kept])
 
     def _set(
-        self, queries: Queries, documents: Any, columns: Iterable[Ints], *of_sessions: Any
-    ) -> None:
-        """Set all attributes; `of_sessions` are the sessions and their ids, or nothing for
-        counts.
-        """
-        values = (queries, *columns, documents, *(of_sessions or (None, None)))
-        for name, value in zip(self.__dataclass_fields__, values, strict=True):
+        self,
+        queries: Queries,
+        documents: Ids | None,
+        columns: Columns,
+        sessions: Segments | None = None,
+        session_ids: Ids | None = None,
+    ) -> Self:
+        """Set all attributes, which are known to be valid, and return the log."""
+        attributes = columns._asdict() | {"queries": queries, "documents": documents}
+        attributes |= {"sessions": sessions, "session_ids": session_ids}
+        for name, value in attributes.items():
             if isinstance(value, np.ndarray):
                 value = value.view()
                 value.setflags(write=False)
             object.__setattr__(self, name, value)
+        return self
 
-    @classmethod
-    def _of(cls, *values: Any) -> ClickLog:
-        """Make a log from arguments of :meth:`_set` that are known to be valid."""
-        log = cls.__new__(cls)
-        log._set(*values)
-        return log
-
-    def _check_sessions(self, sessions: Segments, session_ids: NDArray[Any]) -> None:
-        first, number = (
-            sessions.repeat(sessions.starts),
-            sessions.repeat(np.arange(sessions.n_segments)),
-        )
+    def _check_sessions(self, sessions: Segments, session_ids: Ids) -> None:
+        number = sessions.repeat(np.arange(sessions.n_segments))
         entries = pd.DataFrame({"session": number, "position": self.position, "row": self.row})
-        same_position, same_row = (
-            entries.duplicated(["session", column]) for column in ("position", "row")
+
+        def check(bad: Bools, fault: Callable[[int], str]) -> None:
+            advice = (
+                "a session is one display of the result list of one query. Leave out repeated "
+                "lines, and give every display an id of its own"
+            )
+            refuse_first(
+                bad, lambda i: f"session {str(session_ids[number[i]])!r} {fault(i)}: {advice}"
+            )
+
+        first_query = self.query[sessions.repeat(sessions.starts)]
+        check(self.query != first_query, lambda i: "has documents of several queries")
+        check(
+            entries.duplicated(["session", "position"]).to_numpy(),
+            lambda i: f"has the position {self.position[i]} twice",
         )
-        for bad, fault in (
-            (self.query != self.query[first], lambda _: "has documents of several queries"),
-            (same_position, lambda entry: f"has the position {self.position[entry]} twice"),
-            (same_row, lambda entry: f"shows {self.name_of_row(int(self.row[entry]))} twice"),
-        ):
-            if bad.any():
-                entry = int(np.argmax(bad))
-                raise ValueError(
-                    f"session {str(session_ids[number[entry]])!r} {fault(entry)}: a session is one "
-                    f"display of the "
-                    "result list of one query. Leave out repeated lines, and give every display an "
-                    "id of its own"
-                )
+        check(
+            entries.duplicated(["session", "row"]).to_numpy(),
+            lambda i: f"shows {self.name_of_row(int(self.row[i]))} twice",
+        )
 
 
-def check_log(log: object, name: str = "log") -> None:
-    """Raise TypeError if an argument is not a click log."""
-    if not isinstance(log, ClickLog):
-        advice = "Make one with ClickLog or from_table of boostrank.clicks"
-        raise TypeError(f"{name} must be a ClickLog; got {type(log).__name__}. {advice}")
+def check_log(log: object, name: str = "log") -> ClickLog:
+    """Return an argument that is a click log; raise TypeError for others."""
+    if isinstance(log, ClickLog):
+        return log
+    advice = "Make one with ClickLog or from_table of boostrank.clicks"
+    raise TypeError(f"{name} must be a ClickLog; got {type(log).__name__}. {advice}")
+
+
+def _differ(ids: Ids | None, others: Ids | None) -> bool:
+    """Whether the ids of two logs differ; those that are not known do not."""
+    if ids is None or others is None:
+        return False
+    return not np.array_equal(ids.astype(object), others.astype(object))
 
 
 def whole_numbers(values: ArrayLike, name: str, length: int | None) -> Ints:
-    """An argument as int64; `length` is the number of entries, or None if the argument defines
-    it.
-    """
+    """An argument as int64; `length` is the number of entries, or None if it is not known yet."""
     array = as_array(values, name)
     _check_shape(array, name, length)
     if array.dtype.kind in "iub" and array.dtype != np.uint64:
         return array.astype(np.int64)
-    numbers = as_floats(
-        np.where(pd.isna(array), np.nan, array) if array.dtype == object else array, name
-    )
-    advice = (
-        "; an impression without a click has 0 clicks, and rates have clicks = rate * impressions"
-    )
+    if array.dtype == object:
+        array = np.where(pd.isna(array), np.nan, array)
+    numbers = as_floats(array, name)
+    advice = ""
+    if name == "clicks":
+        advice = (
+            "; an impression without a click has 0 clicks, "
+            "and rates have clicks = rate * impressions"
+        )
     bad = ~(np.abs(numbers) <= MAX_COUNT) | (numbers != np.floor(numbers))
-    refuse_first(
-        bad, lambda i: f"{name}[{i}] is {numbers[i]:g}, not an integer{advice * (name == 'clicks')}"
-    )
+    refuse_first(bad, lambda i: f"{name}[{i}] is {numbers[i]:g}, not an integer{advice}")
     return numbers.astype(np.int64)
 
 
-def _check_shape(column: Any, name: str, length: int | None) -> None:
+def _check_shape(column: Ids | pd.Series, name: str, length: int | None) -> None:
     if column.ndim != 1 or (length is not None and len(column) != length):
-        expected = (
-            "one-dimensional" if length is None else f"of one value per entry, shape ({length},)"
-        )
+        expected = "one-dimensional"
+        if length is not None:
+            expected = f"of one value per entry, shape ({length},)"
         refuse(name, column, f"an array {expected}", got=f"shape {column.shape}")
 
 
-def summed(
-    n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints
-) -> tuple[Ints, ...]:
-    """Columns with one entry for each row and position, sorted by these, with the sums of clicks
-    and impressions.
-    """
-    shape = n_documents, int(position.max(initial=0)) + 1
+def summed(n_documents: int, columns: Columns) -> Columns:
+    """Columns with one entry for each row and position, sorted by these, and the sums of counts."""
+    cells = (columns.row, columns.position)
+    shape = (n_documents, int(columns.position.max(initial=0)) + 1)
     # The conversion adds up the entries of a cell, in several passes over them.
-    tables = [
-        sparse.coo_array((counts, (row, position)), shape).tocsr()
-        for counts in (clicks, impressions)
-    ]
-    shown = tables[1].data > 0
-    return *(cells.astype(np.int64) for cells in tables[1].nonzero()), *(
-        table.data[shown] for table in tables
+    clicks = sparse.coo_array((columns.clicks, cells), shape).tocsr()
+    impressions = sparse.coo_array((columns.impressions, cells), shape).tocsr()
+    row, position = impressions.nonzero()
+    shown = impressions.data > 0
+    return Columns(
+        row.astype(np.int64),
+        position.astype(np.int64),
+        clicks.data[shown],
+        impressions.data[shown],
     )
 
 
-def _check_columns(
-    n_documents: int, row: Ints, position: Ints, clicks: Ints, impressions: Ints
-) -> None:
-    """Raise ValueError for the first entry with a row, a position or a count that is not
-    possible.
-    """
-    negative = ": counts must not be negative"
-    for bad, name, column, fault in (
-        (
-            (row < 0) | (row >= n_documents),
-            "row",
-            row,
-            f", but rows are numbered from 0 to {n_documents - 1}",
-        ),
-        (
-            position < 1,
-            "position",
-            position,
-            ", but the first position is 1: add 1 if they are counted from 0",
-        ),
-        (clicks < 0, "clicks", clicks, negative),
-        (impressions < 0, "impressions", impressions, negative),
-        (
-            clicks > impressions,
-            "clicks",
-            clicks,
-            ", more than impressions: count clicks of one impression once",
-        ),
-        (
-            position > MAX_POSITION,
-            "position",
-            position,
-            f", more than {MAX_POSITION}: positions are ranks, not ids",
-        ),
-    ):
-        if bad.any():
-            raise ValueError(f"{name}[{np.argmax(bad)}] is {column[np.argmax(bad)]}{fault}")
+def _check_columns(n_documents: int, columns: Columns) -> None:
+    """Raise ValueError for the first row, position or count that is not possible."""
+    row, position, clicks, impressions = columns
+    last = n_documents - 1
+    columns.refuse("row", (row < 0) | (row > last), f", but rows are numbered from 0 to {last}")
+    advice = ", but the first position is 1: add 1 if they are counted from 0"
+    columns.refuse("position", position < 1, advice)
+    columns.refuse("clicks", clicks < 0, ": counts must not be negative")
+    columns.refuse("impressions", impressions < 0, ": counts must not be negative")
+    advice = ", more than impressions: count clicks of one impression once"
+    columns.refuse("clicks", clicks > impressions, advice)
+    advice = f", more than {MAX_POSITION}: positions are ranks, not ids"
+    columns.refuse("position", position > MAX_POSITION, advice)
 
 
-def _numbered(session: ArrayLike, n_entries: int) -> tuple[Ints, NDArray[Any]]:
+def _numbered(session: ArrayLike, n_entries: int) -> tuple[Ints, Ids]:
     """The number of the session of each entry, by first appearance, and the id of each number."""
     # As objects, texts of pandas would be numbered in several times as long.
     array = session if isinstance(session, pd.Series) else as_array(session, "session")
@@ -535,83 +522,3 @@ def _numbered(session: ArrayLike, n_entries: int) -> tuple[Ints, NDArray[Any]]:
     advice = "every entry needs a session, or leave session out"
     refuse_first(numbers < 0, lambda i: f"session[{i}] is {np.asarray(array)[i]!s}: {advice}")
     return numbers, np.asarray(ids)
-
-
-def from_table(
-    table: Any, qid: ArrayLike | None = None, documents: ArrayLike | None = None
-) -> ClickLog:
-    """Make a click log from a table with one line for each impression, or for the counts of several
-    impressions.
-
-    Parameters
-    ----------
-    table : DataFrame of pandas or polars, pyarrow Table, or mapping of columns
-        Its columns, or named levels of its index, are
-
-        ============ =========================================================================================
-        name         content
-        ============ =========================================================================================
-        qid          id of the query
-        document     id of the document, which may be unique only within its query; or, in its place, a column row
-        position     position at which it was shown, from 1
-        clicks       number of clicks, or 0 and 1, or truth values; or, in its place, a column click
-        impressions  number of impressions; optional, by default every line is one impression
-        session      id of the display of one result list; optional, see :class:`ClickLog`
-        ============ =========================================================================================
-
-    qid, documents : array-like, shape (n_documents,), optional
-        Query id and document id of each row of `X`. By default the table itself defines the rows,
-        the different pairs of qid and document, numbered by first appearance and grouped by query.
-        For numbers of rows, there is :class:`ClickLog`.
-
-    Returns
-    -------
-    ClickLog
-
-    Raises
-    ------
-    ValueError
-        If a column or an id is missing; if no row or several rows have a pair of qid and document;
-        or if :class:`ClickLog` refuses an entry.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> table = {
-    ...     "qid": [1, 1, 1, 1],
-    ...     "document": ["b", "a", "a", "b"],
-    ...     "position": [1, 2, 1, 2],
-    ...     "click": [1, 0, 0, 1],
-    ... }
-    >>> br.clicks.from_table(table).to_frame()
-       qid  row document  position  clicks  impressions
-    0    1    0        b         1       1            1
-    1    1    0        b         2       1            1
-    2    1    1        a         1       0            1
-    3    1    1        a         2       0            1
-    >>> br.clicks.from_table(table, qid=[1, 1, 1], documents=["a", "b", "c"]).shown.tolist()
-    [True, True, False]
-    """
-    frame = as_frame(table, "the table", "position")
-    frame = frame if "document" in frame else frame.rename(columns={"row": "document"})
-    clicks = "click" if "click" in frame else "clicks"
-    frame = as_frame(frame, "the table", clicks, "qid", "document")
-    for name in ("qid", "document"):
-        missing = frame[name].isna().to_numpy()
-        if missing.any():
-            raise ValueError(f"line {np.argmax(missing)} of the table has no {name}")
-    if (qid is None) != (documents is None):
-        raise ValueError("pass the ids of each row of X as qid= and documents=, or none of them")
-    if qid is None:
-        # The rows are the different pairs of ids, grouped by query in the sequence of their first
-        # appearance.
-        pairs = frame.drop_duplicates(["qid", "document"])
-        by_query = np.argsort(pairs["qid"].factorize()[0], kind="stable")
-        qid, documents = (pairs[name].to_numpy()[by_query] for name in ("qid", "document"))
-        rows = np.argsort(by_query)[
-            frame.groupby(["qid", "document"], sort=False).ngroup().to_numpy()
-        ]
-    else:
-        rows = rows_with_ids(query=(qid, frame["qid"]), document=(documents, frame["document"]))
-    columns = (frame.get(name) for name in ("position", clicks, "impressions", "session"))
-    return ClickLog(qid, rows, *columns, documents=documents)

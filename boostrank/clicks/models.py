@@ -4,16 +4,17 @@ A user *examines* some of the documents that are shown, and a document is *relev
 with a probability ``gamma``, which depends on the query and the document. A click model says how
 clicks follow from both.
 
-========================= ==========================================================================================
+========================= =========================================================================
 model                     probability of a click at position ``r``
-========================= ==========================================================================================
-:class:`PositionBased`    ``p_r gamma``: the user examines position ``r`` with probability ``p_r``, independently of
-                          everything else, and clicks relevant documents
-:class:`TrustBias`        ``p_r (eps+_r gamma + eps-_r (1 - gamma))``: an examined document is clicked with the
-                          probability ``eps+_r`` if it is relevant, and ``eps-_r`` if not
-:class:`Cascade`          the user examines documents from the first position on, clicks relevant ones, and stops with
-                          some probability
-========================= ==========================================================================================
+========================= =========================================================================
+:class:`PositionBased`    ``p_r gamma``: the user examines position ``r`` with probability ``p_r``,
+                          independently of everything else, and clicks relevant documents
+:class:`TrustBias`        ``p_r (eps+_r gamma + eps-_r (1 - gamma))``: an examined document is
+                          clicked with the probability ``eps+_r`` if it is relevant, and ``eps-_r``
+                          if not
+:class:`Cascade`          the user examines documents from the first position on, clicks relevant
+                          ones, and stops with some probability
+========================= =========================================================================
 
 In the first two models the probability of a click is ``a_r gamma + b_r`` with numbers ``a_r`` and
 ``b_r`` that depend on the position only. They are the two numbers of the affine correction, see
@@ -23,9 +24,10 @@ In the first two models the probability of a click is ``a_r gamma + b_r`` with n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from boostrank.clicks.log import ClickLog
 from boostrank.inputs.arrays import Bools, Floats, as_floats
@@ -40,13 +42,15 @@ from boostrank.inputs.checks import (
 )
 from boostrank.queries.segments import Segments
 
+#: One number for each position: ("power", eta), ("power", eta, first), a number, or an array.
+NumbersOfPositions: TypeAlias = ArrayLike
+
 
 class ClickModel:
-    """How position and relevance determine the probability of a click. Models with equal settings
-    are equal.
+    """How position and relevance determine the probability of a click.
 
-    A subclass defines :meth:`affine`; or :meth:`draw` and :meth:`corrections`, if clicks depend on
-    those above.
+    Models with equal settings are equal. A subclass defines :meth:`affine`; or :meth:`draw` and
+    :meth:`corrections`, if clicks depend on those above.
 
     Examples
     --------
@@ -55,15 +59,19 @@ class ClickModel:
 
     >>> import numpy as np
     >>> import boostrank as br
-    >>> phones, propensities = [7], {True: np.array([1.0, 0.3]), False: np.array([1.0, 0.6])}
+    >>> phones = [7]
+    >>> on_phones, elsewhere = np.array([1.0, 0.3]), np.array([1.0, 0.6])
     >>> class ByDevice(br.clicks.ClickModel):
     ...     def corrections(self, log):
-    ...         on_phone = log.sessions.repeat(np.isin(log.session_ids, phones))
-    ...         a = [propensities[phone][position - 1] for phone, position in zip(on_phone, log.position)]
-    ...         return np.array(a), np.zeros(log.n_entries)
+    ...         is_phone = log.sessions.repeat(np.isin(log.session_ids, phones))
+    ...         r = log.position - 1
+    ...         return np.where(is_phone, on_phones[r], elsewhere[r]), np.zeros(log.n_entries)
     ...
-    >>> shown = {"row": [0, 1, 0, 1], "position": [1, 2, 1, 2], "clicks": [1, 0, 0, 1], "session": [7, 7, 8, 8]}
-    >>> ByDevice().corrections(br.ClickLog([5, 5], **shown))[0].tolist()
+    >>> log = br.ClickLog(
+    ...     [5, 5], row=[0, 1, 0, 1], position=[1, 2, 1, 2], clicks=[1, 0, 0, 1],
+    ...     session=[7, 7, 8, 8],
+    ... )
+    >>> ByDevice().corrections(log)[0].tolist()
     [1.0, 0.3, 1.0, 0.6]
     """
 
@@ -84,12 +92,17 @@ class ClickModel:
             The entries of each session.
         random : Generator
         """
-        a, b = (numbers[sessions.positions] for numbers in self.affine(int(sessions.sizes.max())))
-        return random.random(len(relevance)) < a * relevance + b
+        a, b = self.affine(int(sessions.sizes.max()))
+        probability = a[sessions.positions] * relevance + b[sessions.positions]
+        return random.random(len(relevance)) < probability
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
-        """Numbers ``a_r`` and ``b_r`` with ``P(click) = a_r gamma + b_r``, for the positions 1 to
-        `n_positions`.
+        """Numbers ``a_r`` and ``b_r`` with ``P(click) = a_r gamma + b_r``.
+
+        Parameters
+        ----------
+        n_positions : int
+            The positions are 1 to this.
 
         Returns
         -------
@@ -103,12 +116,13 @@ class ClickModel:
         """
         raise ValueError(
             f"{self!r} has no affine correction: clicks depend on the context, or on documents "
-            f"above"
+            "above"
         )
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
-        """Numbers ``a`` and ``b`` of each entry of a log such that ``(click - b) / a`` has the
-        expectation ``gamma``.
+        """Numbers ``a`` and ``b`` of each entry with which ``(click - b) / a`` estimates ``gamma``.
+
+        ``gamma`` is the expectation of this ratio.
 
         Returns
         -------
@@ -158,22 +172,23 @@ class PositionBased(ClickModel):
     PositionBased(propensities=(0.9, 0.3))
     """
 
-    propensities: Any = ("power", 1.0)
+    propensities: NumbersOfPositions = ("power", 1.0)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "propensities", _checked_numbers(self.propensities, "propensities")
-        )
+        propensities = _checked_numbers(self.propensities, "propensities")
+        object.__setattr__(self, "propensities", propensities)
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
         """The propensities, and zeros; see :meth:`ClickModel.affine`."""
-        return _by_position(self.propensities, n_positions, "propensities"), np.zeros(n_positions)
+        propensities = _by_position(self, "propensities", n_positions)
+        return propensities, np.zeros(n_positions)
 
 
 @dataclass(frozen=True)
 class TrustBias(ClickModel):
-    """The trust-bias model: users also click irrelevant documents, and more often at the first
-    positions.
+    """The trust-bias model: users click irrelevant documents too.
+
+    They do so more often at the first positions.
 
     ``P(click) = p_r (eps+_r gamma + eps-_r (1 - gamma))``: an examined document at position ``r``
     is clicked with the probability ``eps+_r`` if it is relevant, and ``eps-_r`` if it is not.
@@ -209,9 +224,9 @@ class TrustBias(ClickModel):
     ([0.4, 0.3], [0.5, 0.1])
     """
 
-    propensities: Any = ("power", 1.0)
-    click_relevant: Any = 0.98
-    click_irrelevant: Any = ("power", 1.0, 0.65)
+    propensities: NumbersOfPositions = ("power", 1.0)
+    click_relevant: NumbersOfPositions = 0.98
+    click_irrelevant: NumbersOfPositions = ("power", 1.0, 0.65)
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -219,29 +234,30 @@ class TrustBias(ClickModel):
             object.__setattr__(self, name, numbers)
 
     def affine(self, n_positions: int) -> tuple[Floats, Floats]:
-        """``a_r = p_r (eps+_r - eps-_r)`` and ``b_r = p_r eps-_r``; see
-        :meth:`ClickModel.affine`.
+        """``a_r = p_r (eps+_r - eps-_r)`` and ``b_r = p_r eps-_r``.
+
+        See :meth:`ClickModel.affine`.
         """
-        names = self.__dataclass_fields__
-        p, relevant, irrelevant = (
-            _by_position(getattr(self, name), n_positions, name) for name in names
-        )
-        rule = "click_relevant must be larger than click_irrelevant, so that clicks depend on relevance; they are"
-        bad = ~(relevant > irrelevant)
+        p = _by_position(self, "propensities", n_positions)
+        relevant = _by_position(self, "click_relevant", n_positions)
+        irrelevant = _by_position(self, "click_irrelevant", n_positions)
         refuse_first(
-            bad, lambda r: f"{rule} {relevant[r]:g} and {irrelevant[r]:g} at position {r + 1}"
+            ~(relevant > irrelevant),
+            lambda r: (
+                "click_relevant must be larger than click_irrelevant, so that clicks depend on "
+                f"relevance; they are {relevant[r]:g} and {irrelevant[r]:g} at position {r + 1}"
+            ),
         )
         return p * (relevant - irrelevant), p * irrelevant
 
 
 @dataclass(frozen=True)
 class Cascade(ClickModel):
-    """The cascade model: the user examines documents from the first position on, and stops after
-    some of the clicks.
+    """The cascade model: the user examines documents in sequence, and stops after some clicks.
 
-    An examined document is clicked if it is relevant. After a click the user stops with the
-    probability `satisfaction`. By default the session ends with the first click. Relevances are
-    independent; examinations are not.
+    The first position comes first. An examined document is clicked if it is relevant. After a click
+    the user stops with the probability `satisfaction`. By default the session ends with the first
+    click. Relevances are independent; examinations are not.
 
     Parameters
     ----------
@@ -280,11 +296,11 @@ class Cascade(ClickModel):
         return relevant & (sessions.sum_before(stops.astype(np.int64)) == 0)
 
     def corrections(self, log: ClickLog) -> tuple[Floats, Floats]:
-        """Probability of going on until each entry, given the clicks above it; see
-        :meth:`ClickModel.corrections`.
+        """Probability of going on until each entry, given the clicks above it.
 
-        With ``x_j`` the probability of going on after document ``j``, ``1 - satisfaction`` if it
-        was clicked and 1 if not, this is ``a_r = prod_{j < r} x_j``.
+        See :meth:`ClickModel.corrections`. With ``x_j`` the probability of going on after document
+        ``j``, ``1 - satisfaction`` if it was clicked and 1 if not, this is
+        ``a_r = prod_{j < r} x_j``.
 
         *Proof* that ``E[click_r / a_r] = gamma_r``, if `satisfaction` is less than 1. Let ``e_r``
         be 1 if ``r`` is examined. If so, all documents above are examined, so that clicks on them
@@ -301,15 +317,17 @@ class Cascade(ClickModel):
         if log.sessions is None or not (log.position == log.sessions.positions + 1).all():
             raise ValueError(
                 f"{self!r} needs a log of sessions that show the positions 1, 2, ... without gaps: "
-                f"whether a document "
-                "is examined depends on the clicks above it"
+                "whether a document is examined depends on the clicks above it"
             )
-        a = log.sessions.product_before(np.where(log.clicks > 0, 1.0 - self.satisfaction, 1.0))
-        fault = f"the log contradicts {self!r}, in which every click ends the session: use a satisfaction below 1, as"
-        place = "was clicked below another click, at position"
-        bad = (a == 0.0) & (log.clicks > 0)
+        is_clicked = log.clicks > 0
+        a = log.sessions.product_before(np.where(is_clicked, 1.0 - self.satisfaction, 1.0))
         refuse_first(
-            bad, lambda i: f"{fault} {log.name_of_row(int(log.row[i]))} {place} {log.position[i]}"
+            (a == 0.0) & is_clicked,
+            lambda i: (
+                f"the log contradicts {self!r}, in which every click ends the session: use a "
+                f"satisfaction below 1, as {log.name_of_row(int(log.row[i]))} was clicked below "
+                f"another click, at position {log.position[i]}"
+            ),
         )
         return a, np.zeros(log.n_entries)
 
@@ -318,7 +336,19 @@ class Cascade(ClickModel):
 CLICK_MODELS = {"position-based": PositionBased, "trust-bias": TrustBias, "cascade": Cascade}
 
 
-def get_click_model(model: Any) -> ClickModel:
+@runtime_checkable
+class HasClickModel(Protocol):
+    """An estimate of a click model, such as :class:`boostrank.clicks.Propensities`."""
+
+    def click_model(self) -> ClickModel:
+        """The click model."""
+
+
+#: Arguments of :func:`get_click_model`.
+ClickModelLike = ClickModel | HasClickModel | NumbersOfPositions
+
+
+def get_click_model(model: ClickModelLike) -> ClickModel:
     """The click model of a name, or of propensities.
 
     Parameters
@@ -349,46 +379,51 @@ def get_click_model(model: Any) -> ClickModel:
     if isinstance(model, str):
         check_choice("model", model, CLICK_MODELS)
         return CLICK_MODELS[model]()
-    if hasattr(model, "click_model"):
-        # An object of the class Propensities, whose module imports this one.
-        return cast(ClickModel, model.click_model())
+    if isinstance(model, HasClickModel):
+        return model.click_model()
     return PositionBased(model)
 
 
-def _checked_numbers(setting: Any, name: str, *, zero: bool = False) -> Any:
-    """A setting that has one number for each position, with an array as a tuple; raise ValueError
-    if it is invalid.
+def _checked_numbers(
+    setting: NumbersOfPositions, name: str, *, zero: bool = False
+) -> NumbersOfPositions:
+    """A setting with one number for each position, with an array as a tuple.
+
+    Raises ValueError if it is invalid.
     """
+    checked: NumbersOfPositions
     if isinstance(setting, (tuple, list)) and len(setting) > 1 and setting[0] == "power":
-        check_number(f"the exponent eta of {name}", setting[1], smallest=0)
-        setting = tuple(setting)
-        numbers = setting[2:3]
+        _, eta, *numbers = checked = tuple(setting)
+        check_number(f"the exponent eta of {name}", eta, smallest=0)
     elif is_number(setting):
-        setting = float(setting)
-        numbers = (setting,)
+        checked = np.asarray(setting, dtype=np.float64).item()
+        numbers = [checked]
     else:
         array = as_floats(setting, name)
         if array.ndim != 1 or not len(array):
             refuse(name, array, "one number for each position", got=f"shape {array.shape}")
-        setting = numbers = tuple(array.tolist())
+        numbers = array.tolist()
+        checked = tuple(numbers)
     for position, number in enumerate(numbers, 1):
         if not (0.0 <= number <= 1.0 and (zero or number > 0.0)):
             limits = "[0, 1]" if zero else "(0, 1]"
             raise ValueError(f"{name} of position {position} is {number:g}, not in {limits}")
-    return setting
+    return checked
 
 
-def _by_position(setting: Any, n_positions: int, name: str) -> Floats:
-    """The numbers of the positions 1 to `n_positions` that a setting stands for."""
-    ranks = np.arange(1.0, n_positions + 1.0)
+def _by_position(model: ClickModel, name: str, n_positions: int) -> Floats:
+    """The numbers of the positions 1 to `n_positions` for which a setting of a model stands."""
+    setting = getattr(model, name)
     if isinstance(setting, float):
         return np.full(n_positions, setting)
     if setting[0] == "power":
-        return (1.0 if len(setting) == 2 else setting[2]) * ranks ** -setting[1]
+        _, eta, *first = setting
+        powers = np.arange(1.0, n_positions + 1.0) ** -eta
+        return first[0] * powers if first else powers
     if n_positions > len(setting):
         raise ValueError(
             f"{name} has {len(setting)} positions, but position {n_positions} is used: give more "
-            f"of them (estimates "
-            "are prolonged by Propensities.extended), or leave out the larger positions"
+            "of them (estimates are prolonged by Propensities.extended), or leave out the larger "
+            "positions"
         )
     return np.array(setting[:n_positions])

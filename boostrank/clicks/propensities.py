@@ -1,17 +1,18 @@
-"""Propensities of positions, the probability that a user examines a position, and their estimate
-from clicks.
+"""Propensities of positions, and their estimate from clicks.
 
-They are those of the position-based model, in which the probability of a click is ``p_r g``. With
-trust bias, clicks do not determine them. A row of `X` that was shown at two positions is an
-*intervention* on its position: its relevance is the same at both. The page "Propensities from
-clicks" of the guide (examples/guide/theory/click_propensities.md) has the likelihood, its
-assumptions, and the standard errors.
+The propensity of a position is the probability that a user examines it. Propensities are those of
+the position-based model, in which the probability of a click is ``p_r g``. With trust bias, clicks
+do not determine them. A row of `X` that was shown at two positions is an *intervention* on its
+position: its relevance is the same at both. The page "Propensities from clicks" of the guide
+(examples/guide/theory/click_propensities.md) has the likelihood, its assumptions, and the standard
+errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -20,7 +21,8 @@ from scipy.sparse.csgraph import connected_components
 from boostrank.clicks.log import ClickLog, check_log
 from boostrank.clicks.models import PositionBased
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import check_count, check_number, warn
+from boostrank.inputs.checks import check_count, check_number
+from boostrank.inputs.warnings import warn
 from boostrank.queries.segments import Segments
 
 MAX_STEPS = 200
@@ -29,9 +31,10 @@ TOLERANCE = 1e-10
 # Matrices with one line for each entry and one column for each position have at most this many
 # numbers.
 MAX_NUMBERS = 4_000_000
-# A complete list ends with a click by chance only. Fewer sessions than the second number say
-# nothing.
-MAX_ENDING_WITH_CLICK, MIN_SESSIONS = 0.9, 20
+# A complete list ends with a click by chance only.
+MAX_ENDING_WITH_CLICK = 0.9
+# Fewer sessions say nothing.
+MIN_SESSIONS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,13 +89,12 @@ class Propensities:
 
     @property
     def not_estimated(self) -> list[int]:
-        """The positions without a value: no clicks on documents that were shown at both connect
-        them with position 1.
+        """The positions without a value, which no clicks connect with position 1.
 
-        An arrow points from position ``k`` to ``l`` if there are clicks at ``k`` on documents that
-        were shown at ``l``. The positions to which no arrows lead from position 1, or from which
-        none lead back, have no value: their clicks could be explained by propensities that tend to
-        0.
+        Only clicks on documents that were shown at both positions connect them. An arrow points
+        from position ``k`` to ``l`` if there are clicks at ``k`` on documents that were shown at
+        ``l``. The positions to which no arrows lead from position 1, or from which none lead back,
+        have no value: their clicks could be explained by propensities that tend to 0.
         """
         return self.positions[np.isnan(self.values)].tolist()
 
@@ -110,9 +112,8 @@ class Propensities:
         if self.not_estimated:
             raise ValueError(
                 f"there is no propensity for the positions {self.not_estimated}, which no clicks "
-                f"on documents "
-                "that were shown at both connect with position 1; leave out these positions, or "
-                "extrapolate with extended(n_positions)"
+                "on documents that were shown at both connect with position 1; leave out these "
+                "positions, or extrapolate with extended(n_positions)"
             )
         values = self.values / max(1.0, float(self.values.max()))
         return PositionBased(values)
@@ -133,13 +134,13 @@ class Propensities:
         return self.values / factor, self.values * factor
 
     def extended(self, n_positions: int) -> Propensities:
-        """Propensities with values for all of the positions 1 to `n_positions`, by extrapolation
-        where there are none.
+        """Propensities with values for all of the positions 1 to `n_positions`.
 
-        The value at position ``r`` is ``p_1 r^-eta``. ``eta`` is the least-squares fit to the
-        logarithms of the values, weighted with the inverse of their variances, or equally if one
-        has no standard error. This is an assumption and no estimate. Extrapolated values have no
-        standard error, and `extrapolated` names their positions.
+        Those that are missing are extrapolated: the value at position ``r`` is ``p_1 r^-eta``.
+        ``eta`` is the least-squares fit to the logarithms of the values, weighted with the inverse
+        of their variances, or equally if one has no standard error. This is an assumption and no
+        estimate. Extrapolated values have no standard error, and `extrapolated` names their
+        positions.
 
         Parameters
         ----------
@@ -168,24 +169,28 @@ class Propensities:
                 raise ValueError(
                     "only position 1 has a propensity, and a power cannot be fitted to it"
                 )
-            relative = self.standard_errors[valued] / values[valued]
-            has_errors = np.isfinite(relative).all() and (relative > 0).all()
-            weight, x = relative**-2.0 if has_errors else np.ones(len(valued)), np.log(valued + 1.0)
-            eta = -(weight * x * np.log(values[valued] / values[0])).sum() / (weight * x * x).sum()
+            errors = self.standard_errors[valued] / values[valued]
+            weight = np.ones(len(valued))
+            if np.isfinite(errors).all() and (errors > 0).all():
+                weight = errors**-2.0
+            x = np.log(valued + 1.0)
+            y = np.log(values[valued] / values[0])
+            eta = -(weight * x * y).sum() / (weight * x * x).sum()
             values[missing] = values[0] * (missing + 1.0) ** -eta
         errors = np.append(self.standard_errors, np.full(added, np.nan))
-        return Propensities(
-            values, errors, tuple(sorted({*self.extrapolated, *(missing + 1).tolist()}))
-        )
+        extrapolated = np.union1d(self.extrapolated, missing + 1).astype(np.int64)
+        return Propensities(values, errors, tuple(extrapolated.tolist()))
 
     def __repr__(self) -> str:
-        valued = [(r, value) for r, value in enumerate(self.values.tolist(), 1) if value == value]
-        shown = ", ".join(f"{r}: {value:.3g}" for r, value in valued[:10]) + ", ..." * (
-            len(valued) > 10
-        )
-        gaps = f", not_estimated={self.not_estimated}" * bool(self.not_estimated)
-        more = f", extrapolated={list(self.extrapolated)}" * bool(self.extrapolated)
-        return f"Propensities({shown}{gaps}{more})"
+        valued = np.flatnonzero(~np.isnan(self.values))
+        parts = [f"{r + 1}: {self.values[r]:.3g}" for r in valued[:10]]
+        if len(valued) > 10:
+            parts.append("...")
+        if self.not_estimated:
+            parts.append(f"not_estimated={self.not_estimated}")
+        if self.extrapolated:
+            parts.append(f"extrapolated={list(self.extrapolated)}")
+        return f"Propensities({', '.join(parts)})"
 
 
 def harvest_propensities(log: ClickLog) -> Propensities:
@@ -252,8 +257,8 @@ def harvest_propensities(log: ClickLog) -> Propensities:
     if log.n_clicks == log.n_impressions:
         raise ValueError(
             f"all {log.n_impressions} impressions of the log were clicked, so that all "
-            f"propensities would be 1. Log "
-            "every document that was shown, with 0 clicks if it was not clicked"
+            "propensities would be 1. Log every document that was shown, with 0 clicks if it was "
+            "not clicked"
         )
     warn_of_cut_lists(log)
     shown = log.aggregate()
@@ -269,14 +274,14 @@ def harvest_propensities(log: ClickLog) -> Propensities:
         )
     clicks = clicks[supported][:, supported]
     # The supported positions get the numbers 1, 2, ....
-    kept, number = shown.of_entries(supported[shown.position - 1]), np.cumsum(supported)
+    number = np.cumsum(supported)
+    kept = shown.of_entries(supported[shown.position - 1])
     shown = ClickLog(log.qid, kept.row, number[kept.position - 1], kept.clicks, kept.impressions)
     theta = _maximize(clicks)
-    values, errors = np.full((2, len(supported)), np.nan)
-    values[supported], errors[supported] = (
-        np.exp(theta),
-        np.exp(theta) * _errors(shown, clicks, theta),
-    )
+    values = np.full(len(supported), np.nan)
+    values[supported] = np.exp(theta)
+    errors = np.full(len(supported), np.nan)
+    errors[supported] = np.exp(theta) * _errors(shown, clicks, theta)
     errors[0] = 0.0
     return Propensities(values, errors)
 
@@ -289,20 +294,18 @@ def ending_with_click(log: ClickLog) -> tuple[int, int]:
     if log.sessions is None:
         return 0, 0
     compared = (log.sessions.sizes > 1) & (log.sessions.sum(log.clicks) > 0)
-    return int(log.clicks[log.sessions.ends - 1][compared].sum()), int(compared.sum())
+    clicks_at_end = log.clicks[log.sessions.ends - 1]
+    return int(clicks_at_end[compared].sum()), int(compared.sum())
 
 
 def warn_of_cut_lists(log: ClickLog) -> None:
-    """Warn if the lists of nearly all sessions with a click end with a click: what was shown below
-    is missing.
-    """
+    """Warn if nearly all sessions with a click end with one: what was shown below is missing."""
     n_ending, n_sessions = ending_with_click(log)
     if n_sessions >= MIN_SESSIONS and n_ending > MAX_ENDING_WITH_CLICK * n_sessions:
         warn(
             f"{n_ending} of {n_sessions} sessions with a click end with a click: the lists seem to "
-            f"be cut there, which "
-            "makes propensities of low positions several times too large. Log every document that "
-            "was shown"
+            "be cut there, which makes propensities of low positions several times too large. Log "
+            "every document that was shown"
         )
 
 
@@ -312,11 +315,11 @@ def _rows(shown: ClickLog) -> Segments:
 
 
 def _pairs(shown: ClickLog) -> Iterator[tuple[Ints, Ints]]:
-    """Numbers of two entries of the same row, in blocks; each pair is in two of them, once in each
-    sequence.
+    """Numbers of two entries of the same row, in blocks.
 
-    Entries of a row are next to each other. So each block has the pairs of entries with the same
-    difference of their numbers, and there are at most twice as many blocks as positions.
+    Each pair is in two blocks, once in each sequence. Entries of a row are next to each other. So
+    each block has the pairs of entries with the same difference of their numbers, and there are at
+    most twice as many blocks as positions.
     """
     second = np.arange(1, shown.n_entries)
     for lag in range(1, shown.n_positions):
@@ -327,13 +330,13 @@ def _pairs(shown: ClickLog) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _clicks_of_pairs(shown: ClickLog, n_positions: int) -> Floats:
-    """The sums ``C_k^kl`` over the rows that were shown at two positions, in line k and column l,
-    counted from 0.
+    """The sums ``C_k^kl`` over the rows that were shown at two positions, in line k and column l.
 
-    The weight of a row, ``v = n_k n_l / (n_k + n_l)``, is up to a factor the inverse variance of
-    the difference of two rates.
+    Lines and columns are counted from 0. The weight of a row, ``v = n_k n_l / (n_k + n_l)``, is up
+    to a factor the inverse variance of the difference of two rates.
     """
-    sums, impressions = np.zeros(n_positions**2), shown.impressions.astype(np.float64)
+    sums = np.zeros(n_positions**2)
+    impressions = shown.impressions.astype(np.float64)
     for entry, other in _pairs(shown):
         cell = (shown.position[entry] - 1) * n_positions + shown.position[other] - 1
         share = impressions[other] / (impressions[entry] + impressions[other])
@@ -344,37 +347,45 @@ def _clicks_of_pairs(shown: ClickLog, n_positions: int) -> Floats:
 def _maximize(clicks: Floats) -> Floats:
     """Logarithms of the propensities that maximize the likelihood, 0 at position 1."""
     theta = np.zeros(len(clicks))
-    value, score, curvature = _likelihood(clicks, theta)
+    at = _likelihood(clicks, theta)
     for _ in range(MAX_STEPS):
-        step = _inverse(curvature) @ score
+        step = _inverse(at.curvature) @ at.score
         if np.abs(step).max() <= TOLERANCE:
             return theta
-        # Far from the maximum a full step may be too long. Rounding errors must not stop the last
-        # steps.
-        lowest = value - 1e-12 * abs(value)
-        while (derivatives := _likelihood(clicks, theta + step))[0] < lowest:
+        # Rounding errors must not stop the last steps.
+        lowest = at.value - 1e-12 * abs(at.value)
+        at = _likelihood(clicks, theta + step)
+        # Far from the maximum a full step may be too long.
+        while at.value < lowest:
             step *= 0.5
-        theta, (value, score, curvature) = theta + step, derivatives
+            at = _likelihood(clicks, theta + step)
+        theta = theta + step
     return theta
 
 
-def _likelihood(clicks: Floats, theta: Floats) -> tuple[float, Floats, Floats]:
-    """The log-likelihood at logarithms of propensities, its gradient, and minus its matrix of
-    second derivatives.
-    """
-    difference, clicks_of_both = theta[:, None] - theta, clicks + clicks.T
+class _Likelihood(NamedTuple):
+    """The log-likelihood, its gradient, and minus its matrix of second derivatives."""
+
+    value: float
+    score: Floats
+    curvature: Floats
+
+
+def _likelihood(clicks: Floats, theta: Floats) -> _Likelihood:
+    """The log-likelihood at logarithms of propensities, with its derivatives."""
+    difference = theta[:, None] - theta
+    clicks_of_both = clicks + clicks.T
     share = special.expit(difference)
     weights = clicks_of_both * share * (1.0 - share)
-    value, score = (
-        (clicks * special.log_expit(difference)).sum(),
-        (clicks - clicks_of_both * share).sum(axis=1),
-    )
-    return float(value), score, np.diag(weights.sum(axis=1)) - weights
+    value = (clicks * special.log_expit(difference)).sum()
+    score = (clicks - clicks_of_both * share).sum(axis=1)
+    return _Likelihood(float(value), score, np.diag(weights.sum(axis=1)) - weights)
 
 
 def _inverse(curvature: Floats) -> Floats:
-    """Inverse of the matrix for all positions but the first, whose row and column are 0: steps do
-    not change it.
+    """Inverse of the matrix for all positions but the first, which steps do not change.
+
+    The row and the column of the first are 0.
     """
     inverse = np.zeros_like(curvature)
     inverse[1:, 1:] = np.linalg.inv(curvature[1:, 1:])
@@ -389,44 +400,51 @@ def _errors(shown: ClickLog, clicks: Floats, theta: Floats) -> Floats:
     Both have the expectation 0 for every row. The larger one of two errors is used: that of
     independent clicks, and one that is robust to dependent clicks.
     """
-    n_positions, p = len(theta), np.exp(theta)
-    inverse = _inverse(_likelihood(clicks, theta)[2])
+    n_positions = len(theta)
+    p = np.exp(theta)
+    inverse = _inverse(_likelihood(clicks, theta).curvature)
     of_clicks = _variance_of_clicks(shown, p)
     queries, query = np.unique(shown.query, return_inverse=True)
-    variance, scores = np.zeros(n_positions), np.zeros((len(queries), n_positions))
+    variance = np.zeros(n_positions)
+    scores = np.zeros((len(queries), n_positions))
     used = np.zeros(shown.n_entries, dtype=bool)
     # In blocks of complete rows, so that a matrix of entries by positions fits into memory.
     for block in _rows(shown).blocks(max(1, MAX_NUMBERS // n_positions)):
-        entries, size = shown.of_entries(block.rows), block.part.n_rows * n_positions
-        coefficients = np.zeros(size)
-        for entry, other in _pairs(entries):
-            k, m = entries.position[entry] - 1, entries.position[other] - 1
-            share = entries.impressions[other] / (
-                entries.impressions[entry] + entries.impressions[other]
-            )
-            # Derivatives of both scores by the clicks of the entry.
-            derivative = share * p[m] / (p[k] + p[m])
-            coefficients += np.bincount(entry * n_positions + k, derivative, size)
-            coefficients -= np.bincount(entry * n_positions + m, derivative, size)
-        influence = coefficients.reshape(-1, n_positions) @ inverse
+        entries = shown.of_entries(block.rows)
+        influence = _derivatives_by_clicks(entries, p) @ inverse
         variance += of_clicks[block.rows] @ influence**2
         used[block.rows] = influence.any(axis=1)
         clicked = entries.clicks > 0
-        np.add.at(
-            scores, query[block.rows][clicked], entries.clicks[clicked, None] * influence[clicked]
-        )
+        changes = entries.clicks[clicked, None] * influence[clicked]
+        np.add.at(scores, query[block.rows][clicked], changes)
     n_queries = len(np.unique(query[used]))
     robust = (scores**2).sum(axis=0) * n_queries / max(1, n_queries - 1)
     return np.sqrt(np.maximum(variance, robust))
 
 
+def _derivatives_by_clicks(shown: ClickLog, p: Floats) -> Floats:
+    """Derivatives of the scores of all positions by the clicks of each entry of complete rows."""
+    n_positions = len(p)
+    size = shown.n_entries * n_positions
+    derivatives = np.zeros(size)
+    for entry, other in _pairs(shown):
+        k = shown.position[entry] - 1
+        m = shown.position[other] - 1
+        share = shown.impressions[other] / (shown.impressions[entry] + shown.impressions[other])
+        derivative = share * p[m] / (p[k] + p[m])
+        derivatives += np.bincount(entry * n_positions + k, derivative, size)
+        derivatives -= np.bincount(entry * n_positions + m, derivative, size)
+    return derivatives.reshape(-1, n_positions)
+
+
 def _variance_of_clicks(shown: ClickLog, propensity: Floats) -> Floats:
     """Estimate, without bias, of the variance of the number of clicks of each entry."""
-    p, rows = propensity[shown.position - 1], _rows(shown)
+    rows = _rows(shown)
+    p = propensity[shown.position - 1]
     examined = shown.impressions * p
-    clicks, total = rows.sum(shown.clicks).astype(np.float64), rows.sum(examined)
+    clicks = rows.sum(shown.clicks).astype(np.float64)
+    total = rows.sum(examined)
     pairs = total**2 - rows.sum(examined * p)
-    square = np.divide(
-        clicks * (clicks - 1.0), pairs, out=np.zeros_like(pairs), where=pairs > 1e-9 * total**2
-    )
+    is_positive = pairs > 1e-9 * total**2
+    square = np.divide(clicks * (clicks - 1.0), pairs, out=np.zeros_like(pairs), where=is_positive)
     return examined * rows.repeat(clicks / total) - examined * p * rows.repeat(square)

@@ -16,15 +16,15 @@ says why it stays consistent, and when it gains.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boostrank.clicks.log import ClickLog, check_log
-from boostrank.clicks.models import Cascade, ClickModel, get_click_model
-from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import check_number, refuse_first, warn
+from boostrank.clicks.models import Cascade, ClickModel, ClickModelLike, get_click_model
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import check_number, refuse_first
+from boostrank.inputs.warnings import warn
 
 # Chance does not explain clicks above the largest expectation plus this number of standard
 # deviations plus this number of clicks, which are added because small counts are not normally
@@ -32,15 +32,18 @@ from boostrank.inputs.checks import check_number, refuse_first, warn
 MAX_DEVIATIONS = 4.0
 # The smallest prior, relative to the mean relevance, and the largest one: no document is predicted
 # to be irrelevant, or relevant, for sure.
-MIN_PRIOR, MAX_PRIOR = 0.02, 0.98
+MIN_PRIOR = 0.02
+MAX_PRIOR = 0.98
 # Limits of the logarithm of the strength, which is a number of examined impressions.
 LOG_STRENGTHS = (-7.0, 14.0)
 # The smallest sum of weights that divides, so that there is a prior without clicks too.
 MIN_WEIGHT = 1e-6
 # Steps of Newton's method for the regression, which needs fewer.
 NEWTON_STEPS = 50
-# The largest change of a coefficient in a step, and the largest logarithm of a relevance.
-MAX_STEP, MAX_LOG = 1.0, 3.0
+# The largest change of a coefficient in a step.
+MAX_STEP = 1.0
+# The largest logarithm of a relevance.
+MAX_LOG = 3.0
 
 
 class RelevanceEstimates(NamedTuple):
@@ -66,11 +69,13 @@ class RelevanceEstimates(NamedTuple):
     """
 
     relevance: Floats
-    impressions: NDArray[np.int64]
+    impressions: Ints
     shown: Bools
 
 
-def estimate_relevance(log: ClickLog, model: Any, *, clip: float = 0.0) -> RelevanceEstimates:
+def estimate_relevance(
+    log: ClickLog, model: ClickModelLike, *, clip: float = 0.0
+) -> RelevanceEstimates:
     """Estimate the probability of relevance of each row of `X` from its clicks.
 
     Estimates are unbiased without `clip`, so that they may be negative or above 1; the page
@@ -118,11 +123,10 @@ def estimate_relevance(log: ClickLog, model: Any, *, clip: float = 0.0) -> Relev
 
 
 def entry_weights(log: ClickLog, model: ClickModel, clip: float) -> tuple[Floats, Floats, Floats]:
-    """The weight ``w`` and the correction ``a`` and ``b`` of each entry, each of shape
-    (n_entries,).
+    """The weight ``w`` and the correction ``a`` and ``b`` of each entry.
 
-    The weight is 0 for entries that are known not to be examined. Errors are those of
-    :func:`estimate_relevance`.
+    They are of shape (n_entries,). The weight is 0 for entries that are known not to be examined.
+    Errors are those of :func:`estimate_relevance`.
     """
     check_number("clip", clip, smallest=0, below=1)
     a, b = model.corrections(log)
@@ -135,19 +139,19 @@ def entry_weights(log: ClickLog, model: ClickModel, clip: float) -> tuple[Floats
 
 
 def require_support(log: ClickLog, without: Bools, advice: str) -> None:
-    """Raise ValueError that names the first row in `without`, whose rows matter and were never
-    shown, if any.
-    """
-    fault = f"{np.count_nonzero(without)} of {len(without)} rows have no support: the log says nothing about"
-    reason = "which was never shown where it may be examined"
+    """Raise ValueError, which names the first row, if rows matter that were never shown."""
+    number = f"{np.count_nonzero(without)} of {len(without)} rows have no support"
     refuse_first(
-        without, lambda row: f"{fault} the relevance of {log.name_of_row(row)}, {reason}. {advice}"
+        without,
+        lambda row: (
+            f"{number}: the log says nothing about the relevance of {log.name_of_row(row)}, which "
+            f"was never shown where it may be examined. {advice}"
+        ),
     )
 
 
 def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
-    """Warn if rows have more clicks than rows that are always relevant, by more than chance
-    explains.
+    """Warn if rows have more clicks than rows that are always relevant, and chance is no reason.
 
     Then the probabilities of the model are too small. There is no warning for models whose
     corrections depend on more than the position.
@@ -157,7 +161,8 @@ def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
     log = log.aggregate()
     a, b = model.corrections(log)
     rate = np.minimum(a + b, 1.0)
-    clicks, mean = log.total(log.clicks), log.total(rate * log.impressions)
+    clicks = log.total(log.clicks)
+    mean = log.total(rate * log.impressions)
     deviation = np.sqrt(log.total(rate * (1.0 - rate) * log.impressions))
     excess = clicks - (mean + MAX_DEVIATIONS * deviation + MAX_DEVIATIONS)
     if (excess > 0.0).any():
@@ -166,37 +171,40 @@ def warn_of_excess(log: ClickLog, model: ClickModel) -> None:
             f"{np.count_nonzero(excess > 0.0)} of {len(log)} rows have more clicks than any "
             f"relevance explains: {log.name_of_row(row)} has {clicks[row]:.0f}, and a document "
             f"that is always relevant would have {mean[row]:.0f} with {model!r}. Its probabilities "
-            f"are too small, and a correction that is too strong may "
-            "be worse than none: estimate the propensities, for example with "
-            "boostrank.clicks.harvest_propensities"
+            "are too small, and a correction that is too strong may be worse than none: estimate "
+            "the propensities, for example with boostrank.clicks.harvest_propensities"
         )
 
 
 def evidence(log: ClickLog, model: ClickModel, clip: float, prior: Floats) -> Floats:
-    """The evidence ``E`` of each row, shape (n_documents,); 0 for rows without examined
-    impressions.
+    """The evidence ``E`` of each row, shape (n_documents,).
+
+    It is 0 for rows without examined impressions.
     """
     weights, a, b = entry_weights(log, model, clip)
     prior = np.minimum(prior, MAX_PRIOR)
     probability = np.clip(a * prior[log.row] + b, 0.0, 1.0)
     exposure = log.total(weights * a * log.impressions)
     noise = log.total(weights**2 * probability * (1.0 - probability) * log.impressions)
-    return np.divide(
-        prior * (1.0 - prior) * exposure**2, noise, out=np.zeros(len(log)), where=noise > 0.0
-    )
+    numerator = prior * (1.0 - prior) * exposure**2
+    return np.divide(numerator, noise, out=np.zeros(len(log)), where=noise > 0.0)
 
 
 def mean_relevance(estimates: Floats, weights: Floats) -> float:
     """The mean of the estimates, in (0, 1)."""
-    return float(np.clip((weights @ estimates) / max(weights.sum(), MIN_WEIGHT), 1e-6, MAX_PRIOR))
+    mean = (weights @ estimates) / max(weights.sum(), MIN_WEIGHT)
+    return float(np.clip(mean, 1e-6, MAX_PRIOR))
 
 
 def mean_positions(log: ClickLog) -> Floats:
-    """Mean position of each row over its impressions, shape (n_documents,); below the lists where
-    it has none.
+    """Mean position of each row over its impressions, shape (n_documents,).
+
+    For rows without impressions it is below the lists.
     """
-    positions, impressions = log.total(log.position * log.impressions), log.total(log.impressions)
-    queries, shown = log.queries, np.zeros(log.queries.n_queries, dtype=np.int64)
+    positions = log.total(log.position * log.impressions)
+    impressions = log.total(log.impressions)
+    queries = log.queries
+    shown = np.zeros(queries.n_queries, dtype=np.int64)
     np.maximum.at(shown, log.query, log.position)
     # The mean of the positions after the last one that was shown, to the number of documents.
     below = (np.minimum(shown, queries.sizes - 1) + 1 + queries.sizes) / 2.0
@@ -207,8 +215,7 @@ def mean_positions(log: ClickLog) -> Floats:
 def predict_relevance(
     estimates: Floats, weights: Floats, logs: Floats, positions: Floats
 ) -> Floats:
-    """The prior ``exp(c_0 + c_1 f + c_2 l)``, a Poisson regression on the numbers of each row,
-    shape (n_documents,).
+    """The prior ``exp(c_0 + c_1 f + c_2 l)`` of each row, by a Poisson regression.
 
     Parameters
     ----------
@@ -221,18 +228,21 @@ def predict_relevance(
     columns = np.stack([np.ones_like(logs), logs, positions])
     columns[1:] -= columns[1:] @ weights[:, None] / max(weights.sum(), MIN_WEIGHT)
     start = np.array([np.log(mean), 1.0, 0.0])
-    penalty, coefficients = np.array([MIN_WEIGHT, 1.0, 1.0]), start.copy()
+    penalty = np.array([MIN_WEIGHT, 1.0, 1.0])
+    coefficients = start.copy()
     for _ in range(NEWTON_STEPS):
         expected = weights * np.exp(np.minimum(coefficients @ columns, MAX_LOG))
         gradient = columns @ (weights * estimates - expected) - penalty * (coefficients - start)
         hessian = (columns * expected) @ columns.T + np.diag(penalty)
         coefficients += np.clip(np.linalg.solve(hessian, gradient), -MAX_STEP, MAX_STEP)
-    return np.clip(np.exp(np.minimum(coefficients @ columns, MAX_LOG)), MIN_PRIOR * mean, MAX_PRIOR)
+    prior = np.exp(np.minimum(coefficients @ columns, MAX_LOG))
+    return np.clip(prior, MIN_PRIOR * mean, MAX_PRIOR)
 
 
 def prior_strength(estimates: Floats, weights: Floats, prior: Floats) -> float:
-    """The number ``lambda`` with the largest likelihood of the estimates; arguments have shape
-    (n_documents,).
+    """The number ``lambda`` with the largest likelihood of the estimates.
+
+    The arguments have the shape (n_documents,).
 
     Examples
     --------
@@ -246,19 +256,20 @@ def prior_strength(estimates: Floats, weights: Floats, prior: Floats) -> float:
     from scipy import optimize
 
     has_evidence = weights > 0.0
-    x, e, g = estimates[has_evidence], weights[has_evidence], prior[has_evidence]
-    squares = (x - g) ** 2 / (g * (1.0 - g))
+    e = weights[has_evidence]
+    g = prior[has_evidence]
+    squares = (estimates[has_evidence] - g) ** 2 / (g * (1.0 - g))
 
     def loss(log_strength: float) -> float:
         variance = 1.0 / e + np.exp(-log_strength)
         return float((np.log(variance) + squares / variance).mean())
 
-    return float(np.exp(optimize.minimize_scalar(loss, bounds=LOG_STRENGTHS, method="bounded").x))
+    found = optimize.minimize_scalar(loss, bounds=LOG_STRENGTHS, method="bounded")
+    return float(np.exp(found.x))
 
 
 def shrunk(estimates: Floats, weights: Floats, prior: Floats) -> Floats:
-    """The shrunk estimates with the strength that the estimates themselves say, in [0, 1], shape
-    (n_documents,).
-    """
+    """The shrunk estimates, in [0, 1], with the strength that the estimates themselves say."""
     strength = prior_strength(estimates, weights, prior)
-    return np.clip((weights * estimates + strength * prior) / (weights + strength), 0.0, 1.0)
+    means = (weights * estimates + strength * prior) / (weights + strength)
+    return np.clip(means, 0.0, 1.0)

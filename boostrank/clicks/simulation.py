@@ -1,20 +1,20 @@
-"""Clicks that are drawn from a click model, for tests, and for experiments in which the truth is
-known.
-"""
+"""Clicks that are drawn from a click model, for tests and experiments where the truth is known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.clicks.log import ClickLog
-from boostrank.clicks.models import ClickModel, get_click_model
+from boostrank.clicks.models import ClickModelLike, get_click_model
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths, finite_numbers
-from boostrank.queries.dcg import DCG, check_relevance
+from boostrank.inputs.random_state import Seed, as_generator
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.gains import check_relevance
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
@@ -51,13 +51,13 @@ def simulate_clicks(
     scores: ArrayLike,
     qid: ArrayLike,
     *,
-    model: str | ClickModel | ArrayLike = "position-based",
+    model: ClickModelLike = "position-based",
     n_sessions: int | ArrayLike = 10_000,
     depth: int | None = 10,
     policy: Policy = "deterministic",
     relevance: RelevanceProbability = "exp2",
     noise: float = 0.0,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> SimulatedClicks:
     """Simulate users who see rankings by `scores` and click according to a click model.
 
@@ -78,8 +78,9 @@ def simulate_clicks(
     depth : int or None, default 10
         Number of documents of a result list; shorter queries show all their documents. None: all
         documents.
-    policy : "deterministic", ("plackett-luce", temperature) or ("swap", probability), default "deterministic"
-        How result lists follow from the scores. ``"deterministic"`` sorts documents by score.
+    policy : str or tuple, default "deterministic"
+        ``"deterministic"``, ``("plackett-luce", temperature)`` or ``("swap", probability)``:
+        how result lists follow from the scores. ``"deterministic"`` sorts documents by score.
         ``"plackett-luce"`` draws a ranking for each session, in which each next document is drawn
         with a probability proportional to ``exp(score / temperature)`` from those left. ``"swap"``
         sorts by score, and then, with the given probability, exchanges the document at position 1
@@ -113,22 +114,26 @@ def simulate_clicks(
     >>> simulated = br.simulate_clicks(
     ...     [2, 0, 1], [0.1, 0.3, 0.2], [5, 5, 5], n_sessions=1000, random_state=0
     ... )
-    >>> simulated.log
-    ClickLog(n_documents=3, n_queries=1, n_entries=3000, n_sessions=1000, n_impressions=3000, n_clicks=494)
+    >>> simulated.log.n_sessions, simulated.log.n_impressions, simulated.log.n_clicks
+    (1000, 3000, 494)
     >>> simulated.relevance.round(4).tolist()
     [1.0, 0.0, 0.3333]
     """
-    labels, queries = check_relevance(y, "y"), Queries.from_qid(qid)
+    labels = check_relevance(y, "y")
+    queries = Queries.from_qid(qid)
     check_lengths(qid=queries.n_documents, y=len(labels))
     values = finite_numbers(scores, "scores", qid=queries.n_documents)
     checks.check_count("depth", depth, optional=True)
     checks.check_number("noise", noise, smallest=0, below=1)
     checked_policy = _checked_policy(policy)
-    click_model, random = get_click_model(model), checks.as_generator(random_state)
+    click_model = get_click_model(model)
+    random = as_generator(random_state)
     gamma = _relevance_probability(labels, relevance)
     gamma += noise * (1.0 - gamma)
     query_of_session = _sessions_of_queries(n_sessions, queries, random)
-    sizes = queries.sizes if depth is None else np.minimum(queries.sizes, depth)
+    sizes = queries.sizes
+    if depth is not None:
+        sizes = np.minimum(sizes, depth)
     sessions = Segments.from_sizes(sizes[query_of_session])
     shown = _result_lists(
         queries.group(values), queries, query_of_session, sessions, checked_policy, random
@@ -140,18 +145,24 @@ def simulate_clicks(
     return SimulatedClicks(log, gamma)
 
 
-def _checked_policy(policy: Any) -> tuple[str, float]:
+def _checked_policy(policy: Policy) -> tuple[str, float]:
+    """The name of a policy, and its temperature or probability."""
     if policy == "deterministic":
-        return "deterministic", 0.0
-    name, strength = (
-        policy if isinstance(policy, (tuple, list)) and len(policy) == 2 else ("", np.nan)
-    )
-    limit = {"plackett-luce": np.inf, "swap": 1.0}.get(name, np.nan)
-    if not (
-        checks.is_number(strength) and 0 <= strength <= limit and (strength > 0 or name == "swap")
-    ):
-        expected = "'deterministic', ('plackett-luce', temperature) with temperature > 0, or ('swap', probability) with"
-        checks.refuse("policy", policy, f"{expected} a probability in [0, 1]")
+        return policy, 0.0
+    is_valid = False
+    if isinstance(policy, (tuple, list)) and len(policy) == 2 and checks.is_number(policy[1]):
+        name, strength = policy
+        if name == "plackett-luce":
+            is_valid = strength > 0
+        elif name == "swap":
+            is_valid = 0 <= strength <= 1
+    if not is_valid:
+        checks.refuse(
+            "policy",
+            policy,
+            "'deterministic', ('plackett-luce', temperature) with temperature > 0, or "
+            "('swap', probability) with a probability in [0, 1]",
+        )
     return name, float(strength)
 
 
@@ -162,16 +173,18 @@ def _relevance_probability(labels: Floats, relevance: RelevanceProbability) -> F
         return gains / (gains.max() or 1.0)
     gamma: Floats = np.array(relevance(labels), dtype=np.float64)
     check_lengths(y=len(labels), relevance=gamma.size)
-    bad = ~((gamma >= 0) & (gamma <= 1))
     checks.refuse_first(
-        bad, lambda row: f"relevance of y[{row}] = {labels[row]:g} is {gamma[row]:g}, not in [0, 1]"
+        ~((gamma >= 0) & (gamma <= 1)),
+        lambda row: f"relevance of y[{row}] = {labels[row]:g} is {gamma[row]:g}, not in [0, 1]",
     )
     return gamma
 
 
-def _sessions_of_queries(n_sessions: Any, queries: Queries, random: np.random.Generator) -> Ints:
+def _sessions_of_queries(
+    n_sessions: int | ArrayLike, queries: Queries, random: np.random.Generator
+) -> Ints:
     """The query of each session."""
-    if checks.is_count(n_sessions):
+    if isinstance(n_sessions, (int, np.integer)) and checks.is_count(n_sessions):
         checks.check_count("n_sessions", n_sessions)
         return np.asarray(random.integers(0, queries.n_queries, size=int(n_sessions)))
     counts = as_array(n_sessions, "n_sessions")
@@ -181,8 +194,12 @@ def _sessions_of_queries(n_sessions: Any, queries: Queries, random: np.random.Ge
         or counts.min() < 0
         or not counts.any()
     ):
-        expected = f"an integer of at least 1, or {queries.n_queries} integers of at least 0, one for each query"
-        checks.refuse("n_sessions", n_sessions, f"{expected} and not all 0")
+        checks.refuse(
+            "n_sessions",
+            n_sessions,
+            f"an integer of at least 1, or {queries.n_queries} integers of at least 0, one for "
+            "each query and not all 0",
+        )
     return np.repeat(np.arange(queries.n_queries), counts)
 
 
@@ -192,7 +209,7 @@ def _result_lists(
     query_of_session: Ints,
     sessions: Segments,
     policy: tuple[str, float],
-    random: Any,
+    random: np.random.Generator,
 ) -> Ints:
     """Grouped document numbers of the entries of all sessions."""
     kind, strength = policy
@@ -201,14 +218,13 @@ def _result_lists(
         document = lists.repeat(queries.starts[query_of_session]) + lists.positions
         # Sorting scores plus independent Gumbel noise draws from the Plackett-Luce model.
         sorting = lists.sort((scores / strength)[document] + random.gumbel(size=lists.n_rows))
-        return document[sorting[lists.positions < lists.repeat(sessions.sizes)]]
-    shown = queries.sort(scores)[
-        sessions.repeat(queries.starts[query_of_session]) + sessions.positions
-    ]
+        is_shown = lists.positions < lists.repeat(sessions.sizes)
+        return document[sorting[is_shown]]
+    ranks = sessions.repeat(queries.starts[query_of_session]) + sessions.positions
+    shown = queries.sort(scores)[ranks]
     if kind == "swap":
-        swapped = np.flatnonzero(
-            (random.random(sessions.n_segments) < strength) & (sessions.sizes > 1)
-        )
+        is_swapped = random.random(sessions.n_segments) < strength
+        swapped = np.flatnonzero(is_swapped & (sessions.sizes > 1))
         first = sessions.starts[swapped]
         other = first + random.integers(1, sessions.sizes[swapped])
         shown[first], shown[other] = shown[other], shown[first]

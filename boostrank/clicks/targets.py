@@ -16,7 +16,7 @@ from scipy import sparse
 
 from boostrank.clicks.log import ClickLog
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
 
@@ -29,9 +29,7 @@ MAX_WEIGHTS = 2_000_000
 def targets_of_relevance(
     queries: Queries, relevance: Floats, normalize: ClickNormalize, dcg: DCG
 ) -> Floats:
-    """The targets of ``"none"`` or ``"independent"`` from probabilities of relevance, shape
-    (n_documents,).
-    """
+    """The target of each row, ``"none"`` or ``"independent"``, from probabilities of relevance."""
     if normalize == "none":
         return relevance
     grouped = queries.group(relevance)
@@ -40,12 +38,12 @@ def targets_of_relevance(
     sizes = queries.sum(is_used.astype(np.int64))
     result = np.zeros(len(grouped))
     if is_used.any():
-        used, lists = grouped[is_used], Segments.from_sizes(sizes[sizes > 0])
+        used = grouped[is_used]
+        lists = Segments.from_sizes(sizes[sizes > 0])
+        cutoffs = dcg.cutoffs(queries)[sizes > 0]
         # h(0), h(1), ... without a cutoff, to the size of the longest list.
         h = 1.0 / np.cumsum(dcg.discounts(int(queries.sizes.max())))
-        result[is_used] = used * expect_without_each(
-            used, h, dcg.cutoffs(queries)[sizes > 0], lists
-        )
+        result[is_used] = used * expect_without_each(used, h, cutoffs, lists)
     return queries.ungroup(result)
 
 
@@ -59,17 +57,16 @@ def session_weights(log: ClickLog, average: Unit) -> Floats:
     if log.sessions is not None:
         counts = np.bincount(log.query[log.sessions.starts], minlength=n_queries)
     else:
-        table = sparse.coo_array(
-            (log.impressions, (log.query, log.position)), (n_queries, log.n_positions + 1)
-        )
+        cells = (log.query, log.position)
+        shape = (n_queries, log.n_positions + 1)
+        table = sparse.coo_array((log.impressions, cells), shape)
         counts = table.max(axis=1).toarray().ravel()
     weights = counts if average == "sessions" else counts > 0
     return weights / weights.sum()
 
 
 def expect_without_each(values: Floats, h: Floats, cutoffs: Ints, lists: Segments) -> Floats:
-    """``e_i = E[h(number of relevant documents other than i)]`` for each document of several lists,
-    shape (n_rows,).
+    """``e_i = E[h(number of relevant documents other than i)]`` for each document of several lists.
 
     Documents are relevant independently with the probabilities ``t_i``. It is computed without
     division, and without differences of terms.
@@ -94,23 +91,24 @@ def expect_without_each(values: Floats, h: Floats, cutoffs: Ints, lists: Segment
     result = np.empty(len(values))
     # Rows beyond the end of a list have the value 0, and do not change the number of relevant
     # documents.
-    padded, last = np.append(values, 0.0), np.minimum(cutoffs, len(h)) - 1
+    padded = np.append(values, 0.0)
+    last = np.minimum(cutoffs, len(h)) - 1
     for size_class in lists.size_classes:
         n_columns = size_class.rows.shape[1]
         step = max(1, MAX_WEIGHTS // (n_columns * n_columns))
         for first in range(0, len(size_class.segments), step):
-            rows, segments = (numbers[first : first + step] for numbers in reversed(size_class))
-            inside, tables = (
-                rows < lists.n_rows,
-                h[np.minimum(np.arange(n_columns), last[segments, None])],
-            )
+            rows = size_class.rows[first : first + step]
+            segments = size_class.segments[first : first + step]
+            tables = h[np.minimum(np.arange(n_columns), last[segments, None])]
+            inside = rows < lists.n_rows
             result[rows[inside]] = _without_each(padded[rows], tables)[inside]
     return result
 
 
 def _without_each(values: Floats, after: Floats) -> Floats:
-    """The expectations for lists of the same size, the rows of `values`, and of ``h``, shape
-    (n_lists, n_documents).
+    """The expectations for lists of the same size, which are the rows of `values` and of `after`.
+
+    `after` has the numbers ``h`` of each list. All have the shape (n_lists, n_documents).
     """
     n_lists, m = values.shape
     before = np.zeros((m, n_lists, m))

@@ -1,5 +1,4 @@
-"""Communication between the workers of one training: sums over all workers, and the network of the
-boosting library.
+"""Communication between the workers of one training: sums, and the boosting library's network.
 
 The sums go through XGBoost's collective, for LightGBM too, because LightGBM's own network has no
 public function for them.
@@ -8,22 +7,22 @@ public function for them.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from xgboost import collective
 from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
-from boostrank.backends.base import import_backend
+from boostrank.backends.libraries import import_backend
 from boostrank.inputs.arrays import Floats
 from boostrank.metrics import BoundMeasure, Measure
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
-from boostrank.training.objective import BoundLoss, Objective, unit_scale
+from boostrank.surrogates.bound import BoundSurrogate, ScaledLoss, unit_scale
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300
@@ -43,11 +42,14 @@ ERROR_SECONDS = 15.0
 CONSEQUENCES = ("LightGBMError", "XGBoostError", "StoppedError")
 
 T = TypeVar("T")
+#: The address of a tracker: the arguments of XGBoost's communicator, by name.
+Address = dict[str, Any]
 
 
 class Tracker:
-    """The tracker of XGBoost's collective, which connects the workers. It runs as long as this
-    object lives.
+    """The tracker of XGBoost's collective, which connects the workers.
+
+    It runs as long as this object lives.
 
     Attributes
     ----------
@@ -58,7 +60,7 @@ class Tracker:
     def __init__(self, host: str, n_workers: int) -> None:
         self._tracker = RabitTracker(n_workers, host, sortby="task", timeout=TIMEOUT_SECONDS)
         self._tracker.start()
-        self.address = self._tracker.worker_args()
+        self.address: Address = self._tracker.worker_args()
 
     def wait(self) -> None:
         """Wait until all workers have disconnected, which they do through the tracker."""
@@ -72,9 +74,10 @@ class Tracker:
             self._tracker.free()
 
 
-def communicator(tracker: dict[str, Any], rank: int) -> AbstractContextManager[Any]:
-    """Connect to the other workers as worker `rank` while the context lasts; `tracker` is the
-    address of a Tracker.
+def communicator(tracker: Address, rank: int) -> AbstractContextManager[Any]:
+    """Connect to the other workers as worker `rank` while the context lasts.
+
+    `tracker` is the address of a Tracker.
     """
     # The tracker sorts workers by these ids as strings.
     settings = {
@@ -86,17 +89,17 @@ def communicator(tracker: dict[str, Any], rank: int) -> AbstractContextManager[A
 
 
 @contextmanager
-def lightgbm_network(host: str, parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Connect LightGBM on this worker with LightGBM on the others while the context lasts. All
-    workers must call it.
+def lightgbm_network(host: str, parameters: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+    """Connect LightGBM on this worker with LightGBM on the others while the context lasts.
 
-    Gives parameters that LightGBM needs besides. `host` is the name or the address by which others
-    reach this worker.
+    All workers must call it. Gives parameters that LightGBM needs besides. `host` is the name or
+    the address by which others reach this worker.
     """
+    wanted_port = parameters.get("local_listen_port", 0)
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as reserved:
         # Bound until all have their ports, so that no other process takes it before LightGBM
         # listens.
-        compute_on_all_workers(lambda: reserved.bind(("", parameters.get("local_listen_port", 0))))
+        compute_on_all_workers(lambda: reserved.bind(("", wanted_port)))
         port = reserved.getsockname()[1]
         addresses = [
             collective.broadcast(f"{host}:{port}", rank)
@@ -110,19 +113,19 @@ def lightgbm_network(host: str, parameters: dict[str, Any]) -> Iterator[dict[str
     # must be connected before any Dataset is made, so that all workers have the same bins.
     data = lgb.Dataset(np.zeros((2, 1)), label=np.zeros(2), params={"verbosity": -1})
     handle = lgb.Booster({"verbosity": -1}, data)
-    handle.set_network(addresses, port, parameters.get("time_out", TIMEOUT_MINUTES), len(addresses))
+    minutes = parameters.get("time_out", TIMEOUT_MINUTES)
+    handle.set_network(addresses, port, minutes, len(addresses))
+    tree_learner = parameters.get("tree_learner", "data")
     try:
-        yield {
-            "num_machines": len(addresses),
-            "tree_learner": parameters.get("tree_learner", "data"),
-        }
+        yield {"num_machines": len(addresses), "tree_learner": tree_learner}
     finally:
         handle.free_network()
 
 
 def allreduce(values: ArrayLike, operation: collective.Op = collective.Op.SUM) -> Floats:
-    """Sum, or another operation, over all workers, which must all call it, with arrays of one
-    shape.
+    """Sum, or another operation, over all workers.
+
+    All of them must call it, with arrays of one shape.
     """
     local = np.asarray(values, dtype=np.float64)
     return collective.allreduce(local, operation).reshape(local.shape)
@@ -138,26 +141,34 @@ class StoppedError(RuntimeError):
 
 
 def compute_on_all_workers(compute: Callable[[], T]) -> T:
-    """Return the result of a function; if it raises an error on one worker, all raise one. All
-    workers must call it.
+    """Return the result of a function; if it raises an error on one worker, all raise one.
 
-    Otherwise the other workers of LightGBM would wait forever: LightGBM takes a closed connection
-    for a slow one. The errors of the others are StoppedErrors that say what happened.
+    All workers must call it. Otherwise the other workers of LightGBM would wait forever: LightGBM
+    takes a closed connection for a slow one. The errors of the others are StoppedErrors that say
+    what happened.
     """
     error: Exception | None = None
+    text = ""
+    rank = -1
     try:
         result = compute()
     except Exception as failure:
         error = failure
-    if (failed := int(allreduce_max(-1 if error is None else collective.get_rank()))) < 0:
+        text = f"{type(error).__name__}: {error}"
+        rank = collective.get_rank()
+    failed = int(allreduce_max(rank))
+    if failed < 0:
         return result
-    text = collective.broadcast("" if error is None else f"{type(error).__name__}: {error}", failed)
-    raise StoppedError(f"worker {failed} stopped with {text}") if error is None else error
+    text = collective.broadcast(text, failed)
+    if error is not None:
+        raise error
+    raise StoppedError(f"worker {failed} stopped with {text}")
 
 
 def raise_cause(errors: Sequence[BaseException]) -> None:
-    """Raise the first error of a worker that does not follow from that of another one, or else the
-    first, if any.
+    """Raise the first error that does not follow from that of another worker, or else the first.
+
+    If there are no errors, nothing happens.
     """
     if errors:
         raise min(errors, key=lambda error: type(error).__name__ in CONSEQUENCES)
@@ -178,11 +189,11 @@ class GlobalMeasure(BoundMeasure):
         super().__init__(measure, queries)
         self._local = local
 
-    def per_query(self, scores: NDArray[Any]) -> Floats:
+    def per_query(self, scores: Floats) -> Floats:
         """Value of each query of this worker."""
         return np.empty(0) if self._local is None else self._local.per_query(scores)
 
-    def mean(self, scores: NDArray[Any]) -> float:
+    def mean(self, scores: Floats) -> float:
         """Mean over the queries of all workers, which must all call it."""
         values = compute_on_all_workers(lambda: self.per_query(scores))
         defined = values[~np.isnan(values)]
@@ -191,8 +202,9 @@ class GlobalMeasure(BoundMeasure):
 
 
 def global_unit_mean(weights: Floats) -> Floats:
-    """Weights of this worker, divided by the mean of those of all workers that are not 0. All
-    workers must call it.
+    """Weights of this worker, divided by the mean of those of all workers that are not 0.
+
+    All workers must call it.
     """
     total, n_documents = allreduce([weights.sum(), np.count_nonzero(weights)])
     if not n_documents:
@@ -200,24 +212,22 @@ def global_unit_mean(weights: Floats) -> Floats:
     return weights * (n_documents / total)
 
 
-def use_global_start(objective: BoundLoss) -> None:
-    """Give the objective of each worker's data the offset and scale that an objective of all the
-    data would have.
+def use_global_start(objective: ScaledLoss) -> None:
+    """Give the loss of each worker the offset and the scale that a loss of all data would have.
 
     Both depend on the data. Without this, each worker would boost another loss. All workers must
     call it.
     """
-    if isinstance(objective, Objective):
+    if isinstance(objective, BoundSurrogate):
         objective.offset = _best_constant(objective)
     objective.scale = 1.0
-    hessian = objective.gradient_hessian(np.zeros(objective.queries.n_documents, dtype=np.float32))[
-        1
-    ]
+    zeros = np.zeros(objective.queries.n_documents, dtype=np.float32)
+    _, hessian = objective.gradient_hessian(zeros)
     n_documents, total = allreduce([objective.n_weighted(hessian), hessian.sum(dtype=np.float64)])
     objective.scale = float(unit_scale(n_documents, total))
 
 
-def _best_constant(objective: Objective) -> float:
+def _best_constant(objective: BoundSurrogate) -> float:
     """The surrogate's best constant score for the targets of all workers.
 
     At a constant score ``c`` a query's loss is ``W(c) - c sum(u)`` plus terms that do not depend on
@@ -229,15 +239,11 @@ def _best_constant(objective: Objective) -> float:
     sizes = queries.repeat(queries.sizes)
     weights = np.ones(len(sizes)) if objective.weights is None else objective.weights
     n_sizes = int(allreduce_max(queries.sizes.max())) + 1
-    weight, mass = allreduce(
-        [
-            np.bincount(sizes, weights=values, minlength=n_sizes)
-            for values in (weights, weights * objective.targets)
-        ]
-    )
+    weight_by_size = np.bincount(sizes, weights, n_sizes)
+    mass_by_size = np.bincount(sizes, weights * objective.targets, n_sizes)
+    weight, mass = allreduce([weight_by_size, mass_by_size])
     present = np.flatnonzero(weight)
     merged = Segments.from_sizes(present)
     targets = merged.repeat(mass[present] / weight[present])
-    return objective.surrogate.best_constant(
-        targets, merged, merged.repeat(weight[present] / present)
-    )
+    merged_weights = merged.repeat(weight[present] / present)
+    return objective.surrogate.best_constant(targets, merged, merged_weights)

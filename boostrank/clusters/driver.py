@@ -1,18 +1,16 @@
-"""``fit`` on several workers, as the driver sees it: from the settings of a ranker to its trained
-model.
-"""
+"""``fit`` on several workers, as the driver sees it: from settings of a ranker to its model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 
-from boostrank.backends.base import Trained
 from boostrank.backends.models import warn_without_splits
+from boostrank.backends.records import Trained
 from boostrank.clusters.rows import ColocatedData
 from boostrank.clusters.worker import train_worker
 from boostrank.inputs.checks import check_choice
@@ -22,6 +20,7 @@ from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.losses import is_function
 from boostrank.training.settings import Settings
+from boostrank.training.specification import RoundArguments, specify
 
 #: Parameters that LightGBM has only in training on one machine, and what happens with several
 #: workers.
@@ -50,7 +49,7 @@ Work = Callable[..., Trained | None]
 
 def checked_settings(
     ranker: BoostedRanker,
-    eval_set: Any,
+    eval_set: object,
     early_stopping_metric: str | None = None,
     *,
     name: str = "eval_set",
@@ -73,18 +72,24 @@ def checked_settings(
     """
     settings = ranker._settings()
     settings.check_validation(eval_set, early_stopping_metric, name)
-    if is_function(settings.values["objective"]):
+    if is_function(ranker.objective):
         raise ValueError(
             "a function as objective is not possible on a cluster: workers know only their own "
             "queries"
         )
-    if getattr(settings.values["query_features"], "cut_copies", 0):
+    if getattr(settings.query_features, "cut_copies", 0):
         raise ValueError(
             "cut_copies of query_features is not possible on a cluster: use the ranker of one "
             "machine"
         )
     # XGBoost has interaction_constraints too, and its workers take them.
-    native = settings.native if settings.backend.parameters.LIBRARY == "LightGBM" else {}
+    if settings.backend.parameters.LIBRARY == "LightGBM":
+        _check_native(settings.native)
+    return settings
+
+
+def _check_native(native: Mapping[str, object]) -> None:
+    """Raise ValueError for parameters that LightGBM does not have on several workers."""
     check_choice("tree_learner", native.get("tree_learner", "data"), TREE_LEARNERS)
     for parameter, reason in ONE_MACHINE_ONLY.items():
         value = native.get(parameter)
@@ -92,12 +97,11 @@ def checked_settings(
         if value is not None and not (np.isscalar(value) and value in (0, "", "basic")):
             raise ValueError(
                 f"{parameter}={value!r} cannot be used on a cluster: {reason}. Use "
-                f"br.LightGBMRanker"
+                "br.LightGBMRanker"
             )
-    return settings
 
 
-def _check_metrics(metrics: Sequence[Any]) -> None:
+def _check_metrics(metrics: Sequence[object]) -> None:
     """Raise ValueError for metrics that depend on the labels of other workers."""
     reason = "is not possible on a cluster, where each worker knows only its own queries: give"
     for metric in metrics:
@@ -135,7 +139,8 @@ def select_queries(
     kept = settings.kept_queries(data.n_queries, random_state)
     if kept is not None:
         return data.select(kept), {HELD_OUT: data.select(~kept)}
-    return data.select(), {name: rows.select() for name, rows in validation.items()}
+    sets = {name: rows.select() for name, rows in validation.items()}
+    return data.select(), sets
 
 
 def fit_ranker(
@@ -160,18 +165,18 @@ def fit_ranker(
     n_documents : int
         Number of documents on all workers.
     random_state : RandomState
-        From ``settings.random_state()``. The queries to hold out are drawn from it before.
+        From ``settings.make_random_state()``. The queries to hold out are drawn from it before.
     train : callable
         Calls a function on all workers, and returns what the worker of rank 0 returned.
     **options
-        Arguments of ``fit``, as in :meth:`Settings.specification`.
+        Arguments of ``fit``, as in :class:`~boostrank.training.specification.RoundArguments`.
     """
-    query_features = settings.values["query_features"]
+    query_features = settings.query_features
     if query_features is not None:
         features.query_features = query_features.learn(None, None, features)
-    specification = settings.specification(
-        features, (n_documents, features.of_booster.number), random_state, **options
-    )
+    shape = n_documents, features.of_booster.number
+    arguments = RoundArguments(**options)
+    specification = specify(settings, features, shape, random_state, arguments)
     _check_metrics(specification.metrics)
     expand = None if query_features is None else query_features.expand
     trained = train(partial(train_worker, settings.backend, specification, expand=expand))

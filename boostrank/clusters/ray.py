@@ -9,45 +9,59 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.base import clone
 
-from boostrank.backends.base import Trained
+from boostrank.backends.records import Trained
 from boostrank.clusters import driver, required
-from boostrank.clusters.collective import ERROR_SECONDS, Tracker, raise_cause
-from boostrank.clusters.rows import Rows, as_rows, colocate, stack
+from boostrank.clusters.collective import ERROR_SECONDS, Address, Tracker, raise_cause
+from boostrank.clusters.driver import HELD_OUT
+from boostrank.clusters.rows import ColocatedData, Rows, as_rows, colocate, stack
 from boostrank.clusters.worker import Selection
 from boostrank.inputs.arrays import Bools
 from boostrank.inputs.checks import check_choice, check_count, named_part
+from boostrank.inputs.table import Table as FeatureTable
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures, check_features
 
 with required("Ray", "ray[data]"):
+    import pyarrow as pa
     import ray
     from ray.data import Dataset
     from ray.exceptions import RayActorError, RayTaskError
 
 __all__ = ["train"]
+T = TypeVar("T")
 #: Reference to the rows of a worker, and a mask of their queries.
 PlacedSelection = tuple[Any, Bools]
+#: Handle of an actor, and reference to the result of a task.
+Actor = Any
+Reference = Any
 
 
 class RayWorker:
-    """An actor that runs functions. Their results stay on its machine until another worker needs
-    them.
-    """
+    """An actor that runs functions, whose results stay on its machine until others need them."""
 
-    def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def run(self, function: Callable[..., T], *arguments: object) -> T:
         """Call a function."""
         return function(*arguments)
 
-    def start_tracker(self, n_workers: int) -> Any:
+    def start_tracker(self, n_workers: int) -> Address:
         """Start the tracker of a training by this and other workers, and return its address."""
         self._tracker = Tracker(ray.util.get_node_ip_address(), n_workers)
         return self._tracker.address
+
+
+class Table(NamedTuple):
+    """A dataset with its name in messages, and its columns of labels, query ids and weights."""
+
+    name: str
+    dataset: Dataset
+    columns: list[str | None]
 
 
 def train(
@@ -57,7 +71,7 @@ def train(
     label: str = "label",
     qid: str = "qid",
     weight: str | None = None,
-    validation: Any = None,
+    validation: Dataset | Mapping[str, Dataset] | None = None,
     num_workers: int = 2,
     resources_per_worker: Mapping[str, float] | None = None,
 ) -> BoostedRanker:
@@ -128,96 +142,108 @@ def train(
     """
     check_count("num_workers", num_workers, 1)
     local: BoostedRanker = clone(ranker)
-    sets = (
-        {}
-        if validation is None
-        else validation
-        if isinstance(validation, Mapping)
-        else {"valid_0": validation}
-    )
-    settings = driver.checked_settings(local, dict(sets), name="validation")
-    features, random_state = TrainingFeatures(), settings.random_state()
-    datasets = {"dataset": (dataset, [label, qid, weight])}
-    datasets |= {
-        f"validation set {name!r}": (watched, [label, qid, None]) for name, watched in sets.items()
-    }
-    for name, (table, _) in datasets.items():
-        if not isinstance(table, Dataset):
+    if validation is None:
+        validation = {}
+    elif not isinstance(validation, Mapping):
+        validation = {HELD_OUT: validation}
+    sets = dict(validation)
+    settings = driver.checked_settings(local, sets, name="validation")
+    random_state = settings.make_random_state()
+    tables = [Table("dataset", dataset, [label, qid, weight])]
+    for name, watched in sets.items():
+        tables.append(Table(f"validation set {name!r}", watched, [label, qid, None]))
+    for table in tables:
+        if not isinstance(table.dataset, Dataset):
             raise TypeError(
-                f"{name} must be a ray.data.Dataset, such as from ray.data.from_pandas; got "
-                f"{type(table)}"
+                f"{table.name} must be a ray.data.Dataset, such as from ray.data.from_pandas; got "
+                f"{type(table.dataset)}"
             )
     names = [name for name in dataset.columns() or () if name not in (label, qid, weight)]
-    features.learn(pd.DataFrame(columns=names, dtype=np.float64))
-    tables = [_tables(name, *columns, features, num_workers) for name, columns in datasets.items()]
-    resources = dict(resources_per_worker or {})
-    options = {
-        "num_cpus": resources.pop("CPU", 1),
-        "num_gpus": resources.pop("GPU", 0),
-        "resources": resources,
-    }
-    actor = ray.remote(scheduling_strategy="SPREAD", **options)(RayWorker)
-    workers = [actor.remote() for _ in range(num_workers)]
+    features = TrainingFeatures()
+    features.learn(FeatureTable(pd.DataFrame(columns=names, dtype=np.float64)))
+    blocks = [_blocks(table, features, num_workers) for table in tables]
+    workers = _start_workers(num_workers, dict(resources_per_worker or {}))
     try:
-        data = []
-        for (name, (_, columns)), blocks in zip(datasets.items(), tables, strict=True):
-            loaded = [
-                w.run.remote(load, features, columns, *refs)
-                for w, refs in zip(workers, blocks, strict=True)
-            ]
-            with named_part(name):
-                data.append(
-                    colocate(loaded, lambda rank, *task: workers[rank].run.remote(*task), _results)
-                )
-        watched = dict(zip(sets, data[1:], strict=True))
-        selected = driver.select_queries(settings, random_state, data[0], watched)
-        train, n_documents = partial(_train, workers, *selected), data[0].n_documents
-        driver.fit_ranker(local, settings, features, n_documents, random_state, train)
+        data, *watched_data = [
+            _colocate(workers, table, features, blocks_of_workers)
+            for table, blocks_of_workers in zip(tables, blocks, strict=True)
+        ]
+        validation_data = dict(zip(sets, watched_data, strict=True))
+        selected = driver.select_queries(settings, random_state, data, validation_data)
+        train_selected = partial(_train, workers, *selected)
+        driver.fit_ranker(local, settings, features, data.n_documents, random_state, train_selected)
     finally:
         for worker in workers:
             ray.kill(worker)
     return local
 
 
-def _tables(
-    name: str, dataset: Any, columns: list[str | None], features: TrainingFeatures, n_workers: int
-) -> Any:
+def _blocks(table: Table, features: TrainingFeatures, n_workers: int) -> list[NDArray[np.object_]]:
     """References to the Arrow tables of each worker."""
-    for column in (*features.feature_names_in_, *columns):
+    dataset = table.dataset
+    for column in (*features.feature_names_in_, *table.columns):
         if column is not None:
-            check_choice(f"the name of a column of {name}", column, dataset.columns())
+            check_choice(f"the name of a column of {table.name}", column, dataset.columns())
     dataset = dataset.materialize()
     if dataset.num_blocks() < n_workers:
         dataset = dataset.repartition(n_workers).materialize()
-    tables = dataset.to_arrow_refs()
+    blocks = dataset.to_arrow_refs()
     # The workers may take all processors, and then tasks that still make tables would wait for them
     # forever.
-    ray.wait(tables, num_returns=len(tables), fetch_local=False)
-    return np.array_split(np.array(tables, dtype=object), n_workers)
+    ray.wait(blocks, num_returns=len(blocks), fetch_local=False)
+    return np.array_split(np.array(blocks, dtype=object), n_workers)
 
 
-def load(features: TrainingFeatures, columns: list[str | None], *tables: Any) -> Rows:
-    """The rows of some Arrow tables. `columns` are those of labels, query ids and, if they are not
-    None, weights.
+def _start_workers(n_workers: int, resources: dict[str, float]) -> list[Actor]:
+    """Start the actors, each of which has the resources."""
+    actor = ray.remote(
+        scheduling_strategy="SPREAD",
+        num_cpus=resources.pop("CPU", 1),
+        num_gpus=resources.pop("GPU", 0),
+        resources=resources,
+    )(RayWorker)
+    return [actor.remote() for _ in range(n_workers)]
+
+
+def _colocate(
+    workers: list[Actor],
+    table: Table,
+    features: TrainingFeatures,
+    blocks: list[NDArray[np.object_]],
+) -> ColocatedData:
+    """Load the blocks of each worker there, and move the rows of each query to one worker."""
+    loaded = [
+        worker.run.remote(load, features, table.columns, *references)
+        for worker, references in zip(workers, blocks, strict=True)
+    ]
+    with named_part(table.name):
+        return colocate(loaded, lambda rank, *task: workers[rank].run.remote(*task), _results)
+
+
+def load(features: TrainingFeatures, columns: list[str | None], *tables: pa.Table) -> Rows:
+    """The rows of some Arrow tables.
+
+    `columns` are those of labels, query ids and, if they are not None, weights.
     """
     names = list(features.feature_names_in_)
     frames = [table.to_pandas() for table in tables if table.num_rows]
     for frame in frames:
         # Types alone are checked: those of the tables may differ, and categories always do.
-        check_features(features, frame[names][:0])
-    # Tables without rows may have no columns.
-    frame = (
-        stack(frames)
-        if frames
-        else pd.DataFrame(columns=[*names, *filter(None, columns)], dtype=np.float64)
-    )
-    return as_rows(
-        [frame[names], *(None if column is None else frame[column] for column in columns)]
-    )
+        check_features(features, FeatureTable(frame[names][:0]))
+    if frames:
+        frame = stack(frames)
+    else:
+        # Tables without rows may have no columns.
+        frame = pd.DataFrame(columns=[*names, *filter(None, columns)], dtype=np.float64)
+    of_rows = [None if column is None else frame[column] for column in columns]
+    return as_rows([frame[names], *of_rows])
 
 
 def _train(
-    workers: list[Any], training: Any, validation: Mapping[str, Any], work: driver.Work
+    workers: list[Actor],
+    training: list[PlacedSelection],
+    validation: Mapping[str, list[PlacedSelection]],
+    work: driver.Work,
 ) -> Trained:
     """Train on the workers; the result is that of the first one."""
     tracker = workers[0].start_tracker.remote(len(workers))
@@ -233,26 +259,28 @@ def _work(
     work: driver.Work,
     training: PlacedSelection,
     validation: Mapping[str, PlacedSelection],
-    tracker: Any,
+    tracker: Address,
     rank: int,
 ) -> Trained | None:
     """Train on this worker together with the others, and validate, on selected queries."""
-
-    def select(rows: Any, is_selected: Bools) -> list[Selection]:
-        return [(ray.get(rows), is_selected)] if is_selected.any() else []
-
-    selected = select(*training), {name: select(*queries) for name, queries in validation.items()}
-    n_threads = max(1, int(ray.get_runtime_context().get_assigned_resources().get("CPU", 1)))
+    sets = {name: _select(*queries) for name, queries in validation.items()}
+    selected = _select(*training), sets
+    resources = ray.get_runtime_context().get_assigned_resources()
     return work(
         lambda: selected,
         tracker,
         rank=rank,
         host=ray.util.get_node_ip_address(),
-        n_threads=n_threads,
+        n_threads=max(1, int(resources.get("CPU", 1))),
     )
 
 
-def _results(tasks: list[Any]) -> list[Any]:
+def _select(rows: Reference, is_selected: Bools) -> list[Selection]:
+    """The rows, if any of their queries is selected."""
+    return [(ray.get(rows), is_selected)] if is_selected.any() else []
+
+
+def _results(tasks: list[Reference]) -> list[Any]:
     """The results of one task of each worker; raises the error that was the cause of the others."""
     errors: dict[int, Exception] = {}
     pending = list(tasks)
@@ -268,7 +296,9 @@ def _results(tasks: list[Any]) -> list[Any]:
             errors[rank] = error.cause
             error.cause.add_note(f"This is the error of worker {rank}.")
         except RayActorError as error:
-            text = f"worker {rank} was lost while it trained, so the others were stopped (often memory): {error}"
-            errors[rank] = RuntimeError(text)
+            errors[rank] = RuntimeError(
+                f"worker {rank} was lost while it trained, so the others were stopped (often "
+                f"memory): {error}"
+            )
     raise_cause(list(errors.values()))
     return list(ray.get(tasks))

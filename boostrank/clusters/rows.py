@@ -1,5 +1,4 @@
-"""Rows of partitions: checked, counted by query, and moved such that no query has rows in two
-partitions.
+"""Rows of partitions: checked, counted by query, and moved to one partition for each query.
 
 The driver finds the queries that lie in several partitions from one hash and one count per query
 and partition; rows are never sent to it. Only the rows of such queries move, such that the
@@ -16,16 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from pandas.api.types import infer_dtype
-from scipy.sparse import issparse, vstack
+from scipy.sparse import csr_matrix, issparse, vstack
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.base import GroupedData
+from boostrank.backends.records import GroupedData
 from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import named_part, refuse_first
 from boostrank.inputs.frames import is_pandas
-from boostrank.queries.labels import as_labels
+from boostrank.inputs.table import Table
+from boostrank.ndcg.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import check_weights
 from boostrank.training.data import Expansion, group_data
@@ -51,26 +51,44 @@ class Rows(NamedTuple):
     weights: NDArray[Any] | None
 
 
-#: Hash and number of rows of each query of a partition, and the type of its ids; "" without rows.
-#: Only these leave the worker: the driver, which starts the training, gets them.
-PartitionSummary = tuple[NDArray[np.uint64], Ints, str]
+class PartitionSummary(NamedTuple):
+    """The queries of a partition in short.
 
+    Only this leaves the worker: the driver, which starts the training, gets it.
 
-def as_rows(columns: Sequence[Any]) -> Rows:
-    """Rows from the features, labels, query ids and perhaps weights of one partition."""
-    X, relevance, qid, weights = (*columns, None)[:4]
-    return Rows(
-        X.tocsr() if hasattr(X, "tocsr") else X,  # Other formats have no rows in SciPy 1.13.
-        as_array(relevance, "y"),
-        plain_ids(qid),
-        None if weights is None else as_array(weights, "sample_weight"),
-    )
-
-
-def plain_ids(qid: Any) -> NDArray[Any]:
-    """Query ids of one partition, converted such that equal ids have the same type in all
-    partitions.
+    Attributes
+    ----------
+    hashes, sizes : ndarray, shape (n_queries,)
+        Hash and number of rows of each query.
+    id_type : str
+        Type of the query ids; "" without rows.
     """
+
+    hashes: NDArray[np.uint64]
+    sizes: Ints
+    id_type: str
+
+
+#: Features, labels, query ids and perhaps weights of one partition; or Rows.
+Columns = Sequence[Any]
+#: Features of documents, as engines have them.
+Features = NDArray[Any] | csr_matrix | pd.DataFrame
+
+
+def as_rows(columns: Columns) -> Rows:
+    """Rows from the features, labels, query ids and perhaps weights of one partition."""
+    X, relevance, qid, *others = columns
+    if hasattr(X, "tocsr"):
+        # Other formats have no rows in SciPy 1.13.
+        X = X.tocsr()
+    weights = None
+    if others and others[0] is not None:
+        weights = as_array(others[0], "sample_weight")
+    return Rows(X, as_array(relevance, "y"), plain_ids(qid), weights)
+
+
+def plain_ids(qid: ArrayLike) -> NDArray[Any]:
+    """Query ids of one partition, such that equal ids have the same type in all partitions."""
     ids = as_array(qid, "qid")
     if ids.dtype.kind in "OUS":
         ids = np.asarray(pd.Series(ids, dtype=object).infer_objects())
@@ -86,9 +104,8 @@ def plain_ids(qid: Any) -> NDArray[Any]:
     return ids.astype(np.int64) if ids.dtype.kind in "biuf" else ids
 
 
-def group_rows(rows: Rows, X: Any, expand: Expansion = None) -> GroupedData:
-    """Check the labels, query ids and weights of rows, and group them with the features `X` by
-    query.
+def group_rows(rows: Rows, X: Features, expand: Expansion = None) -> GroupedData:
+    """Check the labels, query ids and weights of rows, and group them with features by query.
 
     `expand` is that of :func:`boostrank.training.data.group_data`.
 
@@ -105,22 +122,24 @@ def group_rows(rows: Rows, X: Any, expand: Expansion = None) -> GroupedData:
     return replace(data, weights=data.queries.group(weights))
 
 
-def summarize(columns: Sequence[Any], number: int) -> PartitionSummary:
+def summarize(columns: Columns, number: int) -> PartitionSummary:
     """Check partition `number`, and count its queries."""
     with named_part(f"partition {number}"):
         rows = as_rows(columns)
         n_rows = rows.X.shape[0]
         if n_rows == len(rows.relevance) == len(rows.qid) == 0:
-            return np.empty(0, np.uint64), np.empty(0, np.int64), ""
-        TrainingFeatures().learn(rows.X)
+            return PartitionSummary(np.empty(0, np.uint64), np.empty(0, np.int64), "")
+        TrainingFeatures().learn(Table(rows.X))
         # Features are grouped only where they are needed, because that may copy them.
         queries = group_rows(rows, np.empty((n_rows, 0))).queries
-    return pd.util.hash_array(queries.ids), queries.sizes, infer_dtype(queries.ids)
+    hashes = pd.util.hash_array(queries.ids)
+    return PartitionSummary(hashes, queries.sizes, infer_dtype(queries.ids))
 
 
-def split_rows(columns: Sequence[Any], targets: Ints) -> dict[int, Rows]:
-    """The rows of a partition by the partition that they go to; `targets` is that of each of its
-    queries.
+def split_rows(columns: Columns, targets: Ints) -> dict[int, Rows]:
+    """The rows of a partition by the partition that they go to.
+
+    `targets` is that of each of its queries.
     """
     rows = as_rows(columns)
     queries = Queries.from_qid(rows.qid)
@@ -134,20 +153,27 @@ def split_rows(columns: Sequence[Any], targets: Ints) -> dict[int, Rows]:
 
 
 def _take(rows: Rows, numbers: Ints) -> Rows:
-    # Consecutive rows are a view and not a copy.
-    first, last = int(numbers[0]), int(numbers[-1])
-    index: Any = slice(first, last + 1) if last - first + 1 == len(numbers) else numbers
-    columns: list[Any] = [None if values is None else values[index] for values in rows[1:]]
-    return Rows(_safe_indexing(rows.X, index), *columns)
+    first = int(numbers[0])
+    last = int(numbers[-1])
+    index: Any = numbers
+    if last - first + 1 == len(numbers):
+        # Consecutive rows are a view and not a copy.
+        index = slice(first, last + 1)
+    weights = None if rows.weights is None else rows.weights[index]
+    X = _safe_indexing(rows.X, index)
+    return Rows(X, rows.relevance[index], rows.qid[index], weights)
 
 
-def concatenate(*pieces: Sequence[Any]) -> Rows:
+def concatenate(*pieces: Columns) -> Rows:
     """Pieces of partitions as one partition."""
-    blocks, *columns = zip(*(as_rows(piece) for piece in pieces), strict=True)
-    joined: list[Any] = [
-        None if values[0] is None else np.concatenate(values) for values in columns
-    ]
-    return Rows(stack(list(blocks)), *joined)
+    rows = [as_rows(piece) for piece in pieces]
+    weights = [piece.weights for piece in rows if piece.weights is not None]
+    return Rows(
+        stack([piece.X for piece in rows]),
+        np.concatenate([piece.relevance for piece in rows]),
+        np.concatenate([piece.qid for piece in rows]),
+        np.concatenate(weights) if weights else None,
+    )
 
 
 def stack(blocks: list[Any]) -> Any:
@@ -156,7 +182,9 @@ def stack(blocks: list[Any]) -> Any:
         return blocks[0]
     if is_pandas(blocks[0]):
         return pd.concat(blocks)
-    return vstack(blocks, format="csr") if any(map(issparse, blocks)) else np.concatenate(blocks)
+    if any(map(issparse, blocks)):
+        return vstack(blocks, format="csr")
+    return np.concatenate(blocks)
 
 
 class ColocatedData(NamedTuple):
@@ -179,19 +207,19 @@ class ColocatedData(NamedTuple):
     n_documents: int
 
     def select(self, is_selected: Bools | bool = True) -> list[tuple[Any, Bools]]:
-        """The rows of each partition and a mask of its queries, from a mask of all queries, shape
-        (n_queries,).
+        """The rows of each partition, and a mask of its queries.
 
-        True selects all queries.
+        They are selected by a mask of all queries, shape (n_queries,); True selects all.
         """
         mask = np.broadcast_to(is_selected, self.n_queries)
-        return [
-            (rows, mask[queries]) for rows, queries in zip(self.rows, self.queries, strict=True)
-        ]
+        masks = [mask[queries] for queries in self.queries]
+        return list(zip(self.rows, masks, strict=True))
 
 
 def colocate(
-    rows: list[Any], run: Callable[..., Any], gather: Callable[[list[Any]], list[PartitionSummary]]
+    rows: Sequence[object],
+    run: Callable[..., object],
+    gather: Callable[[list[object]], list[PartitionSummary]],
 ) -> ColocatedData:
     """Move the rows of each query into one partition, by tasks of an engine.
 
@@ -212,38 +240,52 @@ def colocate(
         For rows that are invalid, if there are none, or if some partitions have ids of another
         type: the ids 1 and "1" are two queries.
     """
-    rows, numbers = list(rows), range(len(rows))
-    hashes, sizes, types = zip(
-        *gather([run(i, summarize, rows[i], i) for i in numbers]), strict=True
-    )
-    n_queries = [len(sizes_of_partition) for sizes_of_partition in sizes]
-    by_type = {kind: i for i, kind in enumerate(types) if n_queries[i]}
-    if len(by_type) != 1:
-        listed = " and ".join(f"{kind} in partition {i}" for kind, i in by_type.items())
-        problem = f"qid has values of several types, {listed}: convert all ids to one type"
-        raise ValueError(problem if by_type else "X has no rows")
+    numbers = range(len(rows))
+    summaries = gather([run(i, summarize, rows[i], i) for i in numbers])
+    _require_one_type(summaries)
+    hashes = np.concatenate([summary.hashes for summary in summaries])
+    sizes = np.concatenate([summary.sizes for summary in summaries])
     # A piece is all rows of one query in one partition. Pieces are sorted by partition, and in it
     # by first appearance.
-    source = np.repeat(numbers, n_queries)
-    query = pd.factorize(np.concatenate(hashes))[0].astype(np.int64)
-    partitions = choose_partitions(query, source, np.concatenate(sizes), len(rows))
+    source = np.repeat(numbers, [len(summary.sizes) for summary in summaries])
+    query = pd.factorize(hashes)[0].astype(np.int64)
+    partitions = choose_partitions(query, source, sizes, len(rows))
     target = partitions[query]
+    queries = [pd.unique(query[target == i]) for i in numbers]
+    moved = _move(rows, run, source, target)
+    return ColocatedData(moved, queries, len(partitions), int(sizes.sum()))
+
+
+def _require_one_type(summaries: Sequence[PartitionSummary]) -> None:
+    """Raise ValueError if partitions have ids of several types, or if there are no rows."""
+    by_type = {summary.id_type: i for i, summary in enumerate(summaries) if len(summary.sizes)}
+    if not by_type:
+        raise ValueError("X has no rows")
+    if len(by_type) > 1:
+        listed = " and ".join(f"{kind} in partition {i}" for kind, i in by_type.items())
+        raise ValueError(f"qid has values of several types, {listed}: convert all ids to one type")
+
+
+def _move(
+    rows: Sequence[object], run: Callable[..., object], source: Ints, target: Ints
+) -> list[object]:
+    """Move each piece from its source to its target, and return the rows of all partitions."""
+    moved = list(rows)
     moves = target != source
-    split = {
-        i: run(i, split_rows, rows[i], target[source == i])
-        for i in np.unique(source[moves]).tolist()
-    }
-    pieces: dict[int, list[Any]] = defaultdict(list)
+    split: dict[int, object] = {}
+    for i in np.unique(source[moves]).tolist():
+        split[i] = run(i, split_rows, rows[i], target[source == i])
+    pieces: dict[int, list[object]] = defaultdict(list)
     for i, j in np.unique(np.stack([source, target]), axis=1).T.tolist():
-        # Selected where the source is, so that only this piece is sent.
-        pieces[j].append(run(i, operator.getitem, split[i], j) if i in split else rows[i])
-    # The partitions that gain or lose rows.
-    for j in {*target[moves].tolist(), *split} & pieces.keys():
-        rows[j] = run(j, concatenate, *pieces[j])
-    n_documents = sum(int(sizes_of_partition.sum()) for sizes_of_partition in sizes)
-    return ColocatedData(
-        rows, [pd.unique(query[target == i]) for i in numbers], len(partitions), n_documents
-    )
+        if i in split:
+            # Selected where the source is, so that only this piece is sent.
+            pieces[j].append(run(i, operator.getitem, split[i], j))
+        else:
+            pieces[j].append(rows[i])
+    changed = {*target[moves].tolist(), *split}
+    for j in changed & pieces.keys():
+        moved[j] = run(j, concatenate, *pieces[j])
+    return moved
 
 
 def choose_partitions(query: Ints, source: Ints, sizes: Ints, n_partitions: int) -> Ints:
@@ -258,7 +300,8 @@ def choose_partitions(query: Ints, source: Ints, sizes: Ints, n_partitions: int)
         Query, partition and number of rows of each piece of a query.
     n_partitions : int
     """
-    documents, is_cut = np.bincount(query, weights=sizes), np.bincount(query) > 1
+    documents = np.bincount(query, weights=sizes)
+    is_cut = np.bincount(query) > 1
     partition = np.empty(len(documents), dtype=np.int64)
     partition[query] = source
     if is_cut.any():

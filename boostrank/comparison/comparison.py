@@ -1,6 +1,4 @@
-"""The result of a comparison: paired tests of differences to a baseline, and tables as data and as
-text.
-"""
+"""The result of a comparison: paired tests of differences to a baseline, and tables of them."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, combinations
 from string import ascii_letters
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,7 +21,7 @@ from boostrank.inputs.files import write_lines
 from boostrank.metrics.names import printed_name
 from boostrank.significance import holm
 from boostrank.significance.paired_tests import DOUBT, LEVEL, PairedTest, shown_p
-from boostrank.tables import (
+from boostrank.text.tables import (
     Marked,
     escape_latex,
     html_table,
@@ -32,15 +30,30 @@ from boostrank.tables import (
     text_lines,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from boostrank.displays import ComparisonDisplay, QueryDifferencesDisplay
+    from boostrank.metrics import Measure
+
 LAYOUTS = ("marks", "pairs", "differences")
 # Width of a line of text.
 WIDTH = 80
 
 
+class TextTable(NamedTuple):
+    """The printed table of a measure; the first row is the head, and the first column has names."""
+
+    title: str
+    rows: list[list[str]]
+    conclusions: list[str]
+
+
 @dataclass(eq=False, repr=False)
 class Comparison:
-    """Result of :func:`boostrank.compare` and :func:`boostrank.compare_runs`; printed, it shows a
-    table per measure.
+    """Result of :func:`boostrank.compare` and :func:`boostrank.compare_runs`.
+
+    Printed, it shows a table per measure.
 
     The tests are over queries, and take the trained rankers as they are: another training may give
     another result. Printed tables say so where a difference is significant, and where
@@ -121,18 +134,13 @@ class Comparison:
     baseline: str
     kind: str = "ranker"
     n_permutations: int = 10_000
-    random_state: Any = 0
+    random_state: int | None = 0
     settings: Mapping[str, str] = field(default_factory=dict)
     table: pd.DataFrame = field(init=False)
 
     def __post_init__(self) -> None:
-        tests: Any = {
-            "n_permutations": self.n_permutations,
-            "random_state": self.random_state,
-            "repeats": self.repeats,
-        }
         self.table = difference_table(
-            self.per_query, self.measures, self.kind, self.baseline, **tests
+            self.per_query, self.measures, self.kind, self.baseline, **self._test_settings
         )
 
     @property
@@ -143,49 +151,52 @@ class Comparison:
     @property
     def repeats(self) -> int:
         """How often folds were drawn, for tests over folds; 0 if tests are over queries."""
-        return self.per_query["repetition"].nunique() if "repetition" in self.per_query else 0
+        if "repetition" not in self.per_query:
+            return 0
+        return self.per_query["repetition"].nunique()
 
     @property
     def test(self) -> tuple[str, str]:
         """Name of the test, and what it is over."""
-        return (
-            ("corrected resampled t-test", "folds")
-            if self.repeats
-            else ("paired randomization test", "queries")
-        )
+        if self.repeats:
+            return "corrected resampled t-test", "folds"
+        return "paired randomization test", "queries"
+
+    @property
+    def _test_settings(self) -> dict[str, Any]:
+        """The arguments of :func:`paired_test`."""
+        return {
+            "n_permutations": self.n_permutations,
+            "random_state": self.random_state,
+            "repeats": self.repeats,
+        }
 
     @property
     def heads(self) -> list[str]:
-        """Names of the columns of the printed table of a measure, which has a row for each ranker
-        or run.
-        """
-        return [
-            "mean",
-            "diff",
-            "p (Holm)",
-            "w/t/l",
-            *(["rounds"] if "rounds" in self.table else []),
-        ]
+        """Names of the columns of the printed table of a measure; rankers or runs are its rows."""
+        heads = ["mean", "diff", "p (Holm)", "w/t/l"]
+        if "rounds" in self.table:
+            heads.append("rounds")
+        return heads
 
     def cells(self, name: str, measure: str) -> list[str]:
-        """The cells of a row of the printed table of a measure, as text: mean, diff, p (Holm),
-        w/t/l and rounds.
+        """The texts of mean, diff, p (Holm), w/t/l and rounds in the printed table of a measure.
 
         The cells diff, p (Holm) and w/t/l of the baseline are empty. Runs have no cell for rounds.
         """
         row: Any = self.rows_of(measure).loc[name]
-        mean = f"{row['mean']:.4f}"
-        rounds = (
-            ["" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}"] if "rounds" in row else []
-        )
-        if np.isnan(row["p_holm"]):
-            return [mean, "", "", "", *rounds]
-        wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
-        return [mean, f"{row['difference']:+.4f}", shown_p(row["p_holm"]), wins, *rounds]
+        cells = [f"{row['mean']:.4f}", "", "", ""]
+        if not np.isnan(row["p_holm"]):
+            wins = f"{row['wins']:.0f}/{row['ties']:.0f}/{row['losses']:.0f}"
+            cells[1:] = [f"{row['difference']:+.4f}", shown_p(row["p_holm"]), wins]
+        if "rounds" in row:
+            cells.append("" if np.isnan(row["rounds"]) else f"{row['rounds']:.0f}")
+        return cells
 
-    def find_measure(self, measure: Any = None) -> str:
-        """Name of a measure of the comparison, by default the last one; ValueError if it has no
-        such measure.
+    def find_measure(self, measure: str | Measure | None = None) -> str:
+        """Name of a measure of the comparison, by default the last one.
+
+        Raises ValueError if there is no such measure.
         """
         name = self.measures[-1] if measure is None else str(measure)
         check_choice("measure", name, self.measures)
@@ -196,35 +207,37 @@ class Comparison:
         return self.table[self.table["metric"] == measure].set_index(self.kind)
 
     def conclusion(self, measure: str) -> str:
-        """Say in words which rankers or runs differ significantly from the baseline in a measure,
-        at the level 0.05.
+        """Say in words which rankers or runs differ significantly from the baseline in a measure.
 
-        The p-values are those after Holm's correction. The text is empty if there is only the
-        baseline.
+        The level is 0.05, and the p-values are those after Holm's correction. The text is empty if
+        there is only the baseline.
         """
         rows = self.rows_of(measure).drop(self.baseline)
-        if rows.empty:
+        others = rows.index
+        if others.empty:
             return ""
-        significant, sentences = rows["p_holm"] < LEVEL, []
-        for word, signed in (("better", rows["difference"] > 0), ("worse", rows["difference"] < 0)):
-            names = ", ".join(rows.index[significant & signed])
-            if names:
+        rows = rows[rows["p_holm"] < LEVEL]
+        words = {"better": rows["difference"] > 0, "worse": rows["difference"] < 0}
+        sentences = []
+        for word, signed in words.items():
+            if signed.any():
+                names = ", ".join(rows.index[signed])
                 sentences.append(f"Significantly {word} than {self.baseline}: {names}.")
-        who = f"{rows.index[0]} does not differ" if len(rows) == 1 else f"No {self.kind} differs"
-        return " ".join(sentences) or f"{who} significantly from {self.baseline}."
+        if sentences:
+            return " ".join(sentences)
+        if len(others) == 1:
+            return f"{others[0]} does not differ significantly from {self.baseline}."
+        return f"No {self.kind} differs significantly from {self.baseline}."
 
     def best(self, measure: str) -> str:
-        """Say in words which ranker has the best mean in a measure, by how much, and in what
-        time.
-        """
-        rows, baseline = self.rows_of(measure), self.baseline
+        """Say in words which ranker is the best in a measure, by how much, and in what time."""
+        rows = self.rows_of(measure)
         name = str(rows["mean"].idxmax())
-        gain, time = (
-            f"{rows['difference'][name]:+.4f}",
-            f"{rows['seconds'][name] / rows['seconds'][baseline]:.1f}",
-        )
-        gains = f", {printed_name(measure)} {gain} to {baseline}, in {time} times its time"
-        return f"Best: {name}{'' if name == baseline else gains}."
+        if name == self.baseline:
+            return f"Best: {name}."
+        gain = f"{printed_name(measure)} {rows['difference'][name]:+.4f} to {self.baseline}"
+        factor = rows["seconds"][name] / rows["seconds"][self.baseline]
+        return f"Best: {name}, {gain}, in {factor:.1f} times its time."
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -240,54 +253,52 @@ class Comparison:
         """
         # Names of rankers have hyphens, and stay whole.
         lines = partial(textwrap.wrap, width=WIDTH, break_on_hyphens=False, break_long_words=False)
-        texts = [
-            "\n".join([title, *text_lines(rows, n_texts), *chain(*map(lines, conclusions))])
-            for title, rows, n_texts, conclusions in self.text_tables(times)
-        ]
+        texts = []
+        for table in self.text_tables(times):
+            conclusions = chain.from_iterable(map(lines, table.conclusions))
+            texts.append("\n".join([table.title, *text_lines(table.rows), *conclusions]))
         return "\n".join(["\n\n".join(texts), *lines(self.caveats())])
 
     def _repr_html_(self) -> str:
         """The printed tables as HTML, for notebooks."""
-        tables = [
-            html_table(rows, title, n_texts=n, notes=notes)
-            for title, rows, n, notes in self.text_tables()
+        parts = [
+            html_table(table.rows, table.title, notes=table.conclusions)
+            for table in self.text_tables()
         ]
-        return "\n".join([*tables, *(f"<p>{text}</p>" for text in [self.caveats()] if text)])
+        if caveats := self.caveats():
+            parts.append(f"<p>{caveats}</p>")
+        return "\n".join(parts)
 
     def caveats(self) -> str:
-        """The sentences on tests: what they count or take as given, and whether there are too few
-        queries.
+        """The sentences on tests: what they take as given, and whether there are too few queries.
 
         Those of tests over queries are only for a significant difference.
         """
         if self.repeats:
-            counted = "training on other queries with other seeds; tests over queries do not"
-            return f"Corrected resampled t-tests over folds drawn {self.repeats} times: they count {counted}."
-        tests = self.table
-        columns = tests.assign(p_value=tests["p_holm"])[[*PairedTest._fields]]
-        is_doubtful = any(PairedTest(*row).is_doubtful for row in columns.itertuples(index=False))
-        sentences = ["The tests are over queries, not over trainings."] * bool(
-            (tests["p_holm"] < LEVEL).any()
-        )
-        return " ".join(sentences + [DOUBT] * is_doubtful)
-
-    def text_tables(
-        self, times: bool = False
-    ) -> Iterator[tuple[str, list[list[str]], int, list[str]]]:
-        """The printed table of each measure: title, rows with the head, number of columns of texts,
-        and conclusions.
-        """
-        for measure in self.measures:
-            rows, conclusions = (
-                [row[1:] for row in self._difference_rows([measure])],
-                [self.conclusion(measure)],
+            return (
+                f"Corrected resampled t-tests over folds drawn {self.repeats} times: they count "
+                "training on other queries with other seeds; tests over queries do not."
             )
+        sentences = []
+        if (self.table["p_holm"] < LEVEL).any():
+            sentences.append("The tests are over queries, not over trainings.")
+        tests = self.table.assign(p_value=self.table["p_holm"])[[*PairedTest._fields]]
+        if any(PairedTest(*row).is_doubtful for row in tests.itertuples(index=False)):
+            sentences.append(DOUBT)
+        return " ".join(sentences)
+
+    def text_tables(self, times: bool = False) -> Iterator[TextTable]:
+        """The printed table of each measure; `times` is that of :meth:`to_text`."""
+        for measure in self.measures:
+            rows = [row[1:] for row in self._difference_rows([measure])]
+            conclusions = [self.conclusion(measure)]
             if times:
                 seconds = self.rows_of(measure)["seconds"]
                 factors = map("{:.1f}".format, seconds / seconds[self.baseline])
                 rows = [[*row, cell] for row, cell in zip(rows, ["time", *factors], strict=True)]
                 conclusions.append(self.best(measure))
-            yield f"{printed_name(measure)}, compared with {self.baseline}", rows, 1, conclusions
+            title = f"{printed_name(measure)}, compared with {self.baseline}"
+            yield TextTable(title, rows, conclusions)
 
     def to_markdown(self, layout: str = "marks") -> str:
         """Return a Markdown table of the means of rankers or runs, and a note below it.
@@ -309,21 +320,24 @@ class Comparison:
         return f"{markdown_table(rows, n_texts)}\n{note}\n"
 
     def to_latex(self, layout: str = "marks") -> str:
-        """Return the table of :meth:`to_markdown` for LaTeX with the package booktabs; its caption
-        is the note.
+        """Return the table of :meth:`to_markdown` for LaTeX; its caption is the note.
+
+        It needs the package booktabs.
         """
         rows, n_texts, note = self._note_table(layout)
-        head = [
+        parts = [
             r"\begin{table}",
             r"\centering\small",
             rf"\caption{{{escape_latex(note)}}}",
             r"\medskip",
+            latex_table(rows, n_texts) + r"\end{table}",
         ]
-        return "\n".join([*head, latex_table(rows, n_texts) + r"\end{table}"]) + "\n"
+        return "\n".join(parts) + "\n"
 
-    def pairwise(self, measure: Any = None) -> pd.DataFrame:
-        """Test the differences of all pairs of rankers or runs in a measure, by the test of the
-        comparison.
+    def pairwise(self, measure: str | Measure | None = None) -> pd.DataFrame:
+        """Test the differences of all pairs of rankers or runs in a measure.
+
+        The test is that of the comparison.
 
         Parameters
         ----------
@@ -354,44 +368,47 @@ class Comparison:
         1  good       bad         0.5   0.023
         2  same       bad         0.5   0.023
         """
-        column, kind = self.find_measure(measure), self.kind
-        rows_of = rows_by_name(self.per_query, kind)
+        column = self.find_measure(measure)
+        rows_of = rows_by_name(self.per_query, self.kind)
         values = {name: rows[column].to_numpy() for name, rows in rows_of.items()}
-        tests: Any = {
-            "n_permutations": self.n_permutations,
-            "random_state": self.random_state,
-            "repeats": self.repeats,
-        }
-        pairs = combinations(values.items(), 2)
-        rows = [(name, other, *paired_test(a, b, **tests)) for (name, a), (other, b) in pairs]
-        table = pd.DataFrame(rows, columns=[kind, f"other_{kind}", *PairedTest._fields])
+        tests = []
+        for first, second in combinations(values, 2):
+            test = paired_test(values[first], values[second], **self._test_settings)
+            tests.append((first, second, *test))
+        columns = [self.kind, f"other_{self.kind}", *PairedTest._fields]
+        table = pd.DataFrame(tests, columns=columns)
         return table.assign(p_holm=holm(table["p_value"]))
 
-    def plot(self, measure: Any = None, ax: Any = None) -> Any:
-        """Plot the differences to the baseline with their intervals, by
-        :class:`boostrank.displays.ComparisonDisplay`.
+    def plot(
+        self, measure: str | Measure | None = None, ax: Axes | None = None
+    ) -> ComparisonDisplay:
+        """Plot the differences to the baseline with their intervals.
 
-        The parameters are those of its method `from_comparison`, which makes the display that is
-        returned.
+        The parameters are those of :meth:`boostrank.displays.ComparisonDisplay.from_comparison`,
+        which makes the display that is returned.
         """
         return _extension("comparison")(self, measure, ax)
 
-    def plot_queries(self, name: str | None = None, measure: Any = None, ax: Any = None) -> Any:
-        """Plot the differences of each query, by
-        :class:`boostrank.displays.QueryDifferencesDisplay`.
+    def plot_queries(
+        self,
+        name: str | None = None,
+        measure: str | Measure | None = None,
+        ax: Axes | None = None,
+    ) -> QueryDifferencesDisplay:
+        """Plot the differences of each query.
 
-        The parameters are those of its method `from_comparison`, which makes the display that is
-        returned.
+        The parameters are those of
+        :meth:`boostrank.displays.QueryDifferencesDisplay.from_comparison`, which makes the display
+        that is returned.
         """
         return _extension("queries")(self, name, measure, ax)
 
-    def save_html(self, path: str | os.PathLike[str], measure: Any = None) -> None:
-        """Write a report as one HTML file, which needs no other files: for a browser, a phone and
-        paper.
+    def save_html(self, path: str | os.PathLike[str], measure: str | Measure | None = None) -> None:
+        """Write a report as one HTML file, for a browser, a phone and paper.
 
-        It has the printed tables; for one measure a plot of the differences, and the queries on
-        which the best ranker or run loses most against the baseline; and the settings. It needs
-        matplotlib.
+        The file needs no other files. It has the printed tables; for one measure a plot of the
+        differences, and the queries on which the best ranker or run loses most against the
+        baseline; and the settings. This method needs matplotlib.
 
         Parameters
         ----------
@@ -404,12 +421,11 @@ class Comparison:
         ValueError
             If the comparison has no such measure.
         """
-        write_lines(path, [_extension("report")(self, self.find_measure(measure))])
+        report = _extension("report")(self, self.find_measure(measure))
+        write_lines(path, [report])
 
     def _note_table(self, layout: str) -> tuple[list[list[Any]], int, str]:
-        """The rows of a table, below the head, how many of the first columns are texts, and the
-        note below it.
-        """
+        """The rows of a table with the head, its number of columns of texts, and its note."""
         check_choice("layout", layout, LAYOUTS)
         if layout == "differences":
             return self._difference_rows(self.measures), 2, self._note(layout)
@@ -429,68 +445,67 @@ class Comparison:
 
     def _marked_rows(self, layout: str) -> list[list[str | Marked]]:
         """Rows of means with marks, a row per ranker or run, below the head."""
-        letters = (
-            dict(zip(self.names, ascii_letters[: len(self.names)], strict=True))
-            if layout == "pairs"
-            else {}
-        )
+        letters: dict[str, str] = {}
+        if layout == "pairs":
+            letters = dict(zip(self.names, ascii_letters[: len(self.names)], strict=True))
         columns = [[Marked(name, letters.get(name, "")) for name in self.names]]
         for measure in self.measures:
-            marks = self._worse(measure, letters) if layout == "pairs" else self._signs(measure)
+            marks = self._worse(measure, letters) if letters else self._signs(measure)
             means = self.rows_of(measure)["mean"]
-            cells = [
-                Marked(f"{mean:.4f}", marks.get(name, ""), mean == means.max())
-                for name, mean in means.items()
-            ]
-            columns.append(cells)
-        return [
-            [self.kind, *map(printed_name, self.measures)],
-            *map(list, zip(*columns, strict=True)),
-        ]
+            best = means.max()
+            columns.append(
+                [
+                    Marked(f"{mean:.4f}", marks.get(name, ""), mean == best)
+                    for name, mean in means.items()
+                ]
+            )
+        head = [self.kind, *map(printed_name, self.measures)]
+        return [head, *map(list, zip(*columns, strict=True))]
 
     def _signs(self, measure: str) -> dict[Any, str]:
         """The sign of each mean that differs significantly from that of the baseline, by name."""
         rows = self.rows_of(measure)
-        return {
-            name: "+" if rows["difference"][name] > 0 else "-"
-            for name in rows.index[rows["p_holm"] < LEVEL]
-        }
+        differences = rows["difference"][rows["p_holm"] < LEVEL]
+        return {name: "+" if value > 0 else "-" for name, value in differences.items()}
 
     def _worse(self, measure: str, letters: Mapping[str, str]) -> dict[Any, str]:
         """The letters of the rankers or runs than which each is significantly better, by name."""
-        marks, tests = dict.fromkeys(letters, ""), self.pairwise(measure)
-        for first, second, difference in (
-            tests[tests["p_holm"] < LEVEL].iloc[:, :3].itertuples(index=False)
-        ):
-            better, worse = (first, second) if difference > 0 else (second, first)
+        marks = dict.fromkeys(letters, "")
+        tests = self.pairwise(measure)
+        significant = tests[tests["p_holm"] < LEVEL]
+        pairs = significant[[self.kind, f"other_{self.kind}", "difference"]]
+        for better, worse, difference in pairs.itertuples(index=False):
+            if difference <= 0:
+                better, worse = worse, better
             marks[better] += letters[worse]
         return marks
 
     def _note(self, layout: str) -> str:
-        """The sentence below a table that says what its marks are: test, correction, level and
-        number of queries.
-        """
+        """The sentences below a table: its marks, the tests, their level and number of queries."""
         n = len(self.names)
-        meaning, n_tests = {
-            "marks": (f"+ and -: significantly better and worse than {self.baseline}", n - 1),
-            "pairs": (
-                f"letters: significantly better than the {self.kind} with this letter",
-                n * (n - 1) // 2,
-            ),
-            "differences": (f"diff: to {self.baseline}; significant if p is below {LEVEL}", n - 1),
-        }[layout]
+        n_tests = n - 1
+        best = ", the best one bold"
+        if layout == "marks":
+            meaning = f"+ and -: significantly better and worse than {self.baseline}"
+        elif layout == "pairs":
+            meaning = f"letters: significantly better than the {self.kind} with this letter"
+            n_tests = n * (n - 1) // 2
+        else:
+            meaning = f"diff: to {self.baseline}; significant if p is below {LEVEL}"
+            best = ""
         n_queries = len(rows_by_name(self.per_query, self.kind, "query")[self.baseline])
-        best = "" if layout == "differences" else ", the best one bold"
-        return (
+        tests = "test" if n_tests == 1 else "tests"
+        note = (
             f"Means over {n_queries} queries{best}; {meaning}, by the {self.test[0]} with Holm's "
-            f"correction for {n_tests} {'test' if n_tests == 1 else 'tests'} of each measure. "
-            f"{self.caveats()}"
-        ).rstrip()
+            f"correction for {n_tests} {tests} of each measure. {self.caveats()}"
+        )
+        return note.rstrip()
 
 
-def check_named(kind: str, named: Any, baseline: str | None) -> str:
-    """The name of the baseline, by default the first; TypeError unless `named` is a dict by names
-    that can be printed.
+def check_named(kind: str, named: object, baseline: str | None) -> str:
+    """The name of the baseline, by default the first.
+
+    Raises TypeError unless `named` is a dict by names that can be printed.
 
     Examples
     --------
@@ -498,22 +513,24 @@ def check_named(kind: str, named: Any, baseline: str | None) -> str:
     'a'
     """
     names = list(named) if isinstance(named, Mapping) else []
-    if not names or not all(
-        isinstance(name, str) and name.replace("\n", "a").isprintable() for name in names
-    ):
+    if not names or not all(map(_is_name, names)):
         raise TypeError(
             f"{kind}s must be a dict of one or more {kind}s by name, a printable text; got "
             f"{named!r:.100}"
         )
-    baseline = names[0] if baseline is None else baseline
+    if baseline is None:
+        baseline = names[0]
     check_choice("baseline", baseline, names)
     return baseline
 
 
+def _is_name(name: object) -> bool:
+    """Whether a name is a text that can be printed, with line ends or without."""
+    return isinstance(name, str) and name.replace("\n", "a").isprintable()
+
+
 def _extension(name: str) -> Any:
-    """The function that draws or reports a comparison, of the package that says so in its entry
-    points.
-    """
+    """The function of an entry point, which draws or reports a comparison."""
     for entry_point in importlib.metadata.entry_points(group="boostrank.displays", name=name):
         return entry_point.load()
     raise ImportError(

@@ -1,6 +1,4 @@
-"""Means over queries of rankers or runs, with paired tests and intervals of their differences to a
-baseline.
-"""
+"""Means over queries of rankers or runs, with paired tests of their differences to a baseline."""
 
 from __future__ import annotations
 
@@ -28,8 +26,7 @@ UNTESTED = ("p_value", "skewness", "low", "high", "effect")
 def difference_table(
     per_query: pd.DataFrame, measures: Iterable[str], kind: str, baseline: str, **settings: Any
 ) -> pd.DataFrame:
-    """The attribute `table` of a :class:`boostrank.comparison.Comparison`, from its attribute
-    `per_query`.
+    """The `table` of a :class:`boostrank.comparison.Comparison`, from its `per_query`.
 
     Parameters
     ----------
@@ -48,59 +45,49 @@ def difference_table(
     for measure in measures:
         values = {name: rows[measure].to_numpy() for name, rows in rows_of.items()}
         for name, rows in rows_of.items():
+            means = weighted_means(values[name], np.ones(len(rows))).mean
+            row: dict[Any, Any] = {kind: name, "metric": measure, "mean": float(means[0])}
             tests = _tests(values[name], values[baseline], **settings)
             if name == baseline:
                 tests.update(dict.fromkeys(UNTESTED, np.nan))
-            mean, by_fold, of_training = (
-                float(weighted_means(values[name], np.ones(len(rows))).mean[0]),
-                {},
-                {},
-            )
-            if "fold" in rows:
-                folds = rows.groupby("fold", sort=False)
-                by_fold, seconds = (
-                    folds[measure].mean().to_dict(),
-                    folds["seconds"].first().median(),
-                )
-                of_training = {"rounds": folds["rounds"].first().mean(), "seconds": seconds}
-            table.append(
-                {kind: name, "metric": measure, "mean": mean, **by_fold, **tests, **of_training}
-            )
+            if "fold" not in rows:
+                table.append(row | tests)
+                continue
+            folds = rows.groupby("fold", sort=False)
+            trainings = folds[["rounds", "seconds"]].first()
+            row |= folds[measure].mean().to_dict() | tests
+            row["rounds"] = trainings["rounds"].mean()
+            row["seconds"] = trainings["seconds"].median()
+            table.append(row)
     frame = pd.DataFrame(table)
     return frame.assign(p_holm=frame.groupby("metric", sort=False)["p_value"].transform(holm))
 
 
 def rows_by_name(per_query: pd.DataFrame, kind: str, unit: str = "fold") -> dict[Any, pd.DataFrame]:
-    """The rows of each ranker or run; where folds are repeated, their means over each `unit`:
-    "fold" or "query".
+    """The rows of each ranker or run.
+
+    Where folds are repeated, they are the means over each `unit`, "fold" or "query".
     """
     if "repetition" in per_query:
-        per_query = (
-            per_query.groupby([kind, unit], sort=False).mean(numeric_only=True).reset_index()
-        )
+        groups = per_query.groupby([kind, unit], sort=False)
+        per_query = groups.mean(numeric_only=True).reset_index()
     return {name: rows.reset_index(drop=True) for name, rows in per_query.groupby(kind, sort=False)}
 
 
 def paired_test(values: Floats, baseline: Floats, repeats: int, **settings: Any) -> PairedTest:
-    """The test of the values of queries, or, if `repeats` is not 0, of folds that were drawn so
-    often.
-    """
+    """The test of the values of queries, or of folds that were drawn `repeats` times, if not 0."""
     if repeats == 0:
         return randomization_test(values, baseline, None, **settings)
-    return corrected_resampled_t_test(
-        values, baseline, test_to_train=repeats / (len(values) - repeats)
-    )
+    test_to_train = repeats / (len(values) - repeats)
+    return corrected_resampled_t_test(values, baseline, test_to_train=test_to_train)
 
 
 def _tests(values: Floats, baseline: Floats, repeats: int, **settings: Any) -> dict[str, float]:
-    """The columns of a ranker or run in one measure that are results of tests; "p_holm" is not
-    known yet.
-    """
+    """The columns of a ranker or run in one measure from tests, except "p_holm"."""
     test = paired_test(values, baseline, repeats, **settings)
     # Test queries of one of k folds by its other queries, 1 / (k - 1); 0 if folds are not repeated.
-    low, high = confidence_interval(
-        values, baseline, test_to_train=repeats / (len(values) - repeats)
-    )
+    test_to_train = repeats / (len(values) - repeats)
+    low, high = confidence_interval(values, baseline, test_to_train=test_to_train)
     return {
         **test._asdict(),
         "p_holm": np.nan,

@@ -1,6 +1,4 @@
-"""Comparison of rankers on the same folds, by paired tests over queries, or over folds that are
-drawn repeatedly.
-"""
+"""Comparison of rankers on the same folds, by paired tests over queries or over repeated folds."""
 
 from __future__ import annotations
 
@@ -8,29 +6,43 @@ import contextlib
 import inspect
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
 from boostrank.comparison.comparison import Comparison, check_named
-from boostrank.comparison.trainings import TrainingJob, run_trainings
+from boostrank.comparison.trainings import (
+    Estimator,
+    TrainingJob,
+    TrainingResult,
+    run_trainings,
+)
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
-from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths, refuse_lazy
-from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
+from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
+from boostrank.inputs.checks import check_count, check_flag, is_count, named_part
+from boostrank.inputs.random_state import as_random_state
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
 from boostrank.model_selection import QueryKFold, with_validation
 from boostrank.model_selection.estimators import accept_qid, needs_validation
 from boostrank.model_selection.splits import make_folds
-from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Labels, as_labels
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.queries import Queries, find_qid, require_qid
+
+#: A DataFrame is an ArrayLike.
+Features = ArrayLike | sparse.spmatrix
+#: A number of folds, what makes folds, or pairs of row numbers.
+Splitter: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
 
 # Cutoffs of the default measures.
 CUTOFFS = (1, 5, 10)
@@ -39,30 +51,30 @@ SEEDS = ("random_state", "random_seed", "seed")
 
 
 def compare(
-    rankers: Mapping[str, Any],
-    X: Any = None,
-    y: Any = None,
+    rankers: Mapping[str, Estimator],
+    X: Features | Iterable[Fold] | None = None,
+    y: ArrayLike | Labels | None = None,
     qid: ArrayLike | None = None,
     *,
-    cv: Any = None,
+    cv: Splitter = None,
     folds: Iterable[Fold] | None = None,
     repeats: int | None = None,
-    measures: str | Measure | Iterable[Any] | Mapping[str, Any] | None = None,
+    measures: str | Measure | Iterable[object] | Mapping[str, object] | None = None,
     baseline: str | None = None,
     n_permutations: int = 10_000,
-    random_state: Any = 0,
+    random_state: int | None = 0,
     n_jobs: int | None = None,
     results: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Comparison:
-    """Cross-validate rankers, and compare their measures on the test queries with those of a
-    baseline.
+    """Cross-validate rankers, and compare their measures with those of a baseline.
 
-    Call it as ``compare(rankers, X, y, qid, cv=5)``, like :func:`boostrank.cross_validate`, or with
-    folds that you have as ``compare(rankers, folds)``. Each ranker is trained on each fold. A
-    ranker with `early_stopping_rounds` chooses its number of rounds by the validation queries of
-    the fold, its `eval_set`, or, if it has a `validation_fraction`, by that part of the training
-    queries. The test queries are only scored.
+    The measures are those of the test queries. Call it as ``compare(rankers, X, y, qid, cv=5)``,
+    like :func:`boostrank.cross_validate`, or with folds that you have as
+    ``compare(rankers, folds)``. Each ranker is trained on each fold. A ranker with
+    `early_stopping_rounds` chooses its number of rounds by the validation queries of the fold, its
+    `eval_set`, or, if it has a `validation_fraction`, by that part of the training queries. The
+    test queries are only scored.
 
     Parameters
     ----------
@@ -176,109 +188,124 @@ def compare(
     baseline = check_named("ranker", rankers, baseline)
     check_flag("progress", progress)
     check_count("repeats", repeats, smallest=2, optional=True)
-    seeds, splitters = [random_state], [cv]
+    seeds: list[int | None] = [random_state]
+    splitters = [cv]
     if repeats is not None:
         check_count("cv with repeats", cv, smallest=2, optional=True)
         seeds = as_random_state(random_state).randint(2**31 - 1, size=repeats).tolist()
         splitters = [QueryKFold(cv or 5, shuffle=True, random_state=seed) for seed in seeds]
-    drawn = _folds(X, y, qid, splitters[0], folds)
+    draws = [partial(_folds, X, y, qid, splitter, folds) for splitter in splitters]
+    drawn = draws[0]()
     if measures is None:
-        measures = [default_measure(as_labels(drawn[0].test.y), DCG(k=k)) for k in CUTOFFS]
+        labels = as_labels(drawn[0].test.y)
+        measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
     measures = named_measures(measures)
     _check_test_labels(measures, drawn)
-    for splitter in splitters[1:]:
-        _check_test_labels(measures, _folds(X, y, qid, splitter, folds))
+    for draw in draws[1:]:
+        _check_test_labels(measures, draw())
+    folder = None if results is None else Path(results)
     tables: dict[tuple[int, int], pd.DataFrame] = {}
     label = ""
-    with ProgressBar(
-        len(rankers) * len(drawn) * len(seeds), progress, lambda: label, "trainings"
-    ) as bar:
+    n_trainings = len(rankers) * len(drawn) * len(seeds)
+    with ProgressBar(n_trainings, progress, lambda: label, "trainings") as bar:
         for repetition, seed in enumerate(seeds):
-            drawn = drawn or _folds(X, y, qid, splitters[repetition], folds)
+            drawn = drawn or draws[repetition]()
             if any(map(needs_validation, rankers.values())):
                 drawn = [with_validation(fold, random_state=seed) for fold in drawn]
-            jobs = [(name, ranker, fold) for fold in drawn for name, ranker in rankers.items()]
-            if repeats is not None:
-                jobs = [
-                    _in_repetition(job, repetition * len(drawn) + i // len(rankers))
-                    for i, job in enumerate(jobs)
-                ]
-            with contextlib.closing(
-                run_trainings(jobs, n_jobs, None if results is None else Path(results))
-            ) as finished:
+            first = None if repeats is None else repetition * len(drawn)
+            jobs = _jobs(rankers, drawn, first)
+            with contextlib.closing(run_trainings(jobs, n_jobs, folder)) as finished:
                 for number, result, is_saved in finished:
-                    name, _, fold = jobs[number]
-                    tables[repetition, number] = _values(name, fold, measures, *result)
+                    job = jobs[number]
+                    tables[repetition, number] = _values(job, result, measures)
                     if is_saved:
                         bar.leave_out()
                     else:
-                        label = f"{fold.name}: {name}"
+                        label = f"{job.fold.name}: {job.name}"
                         bar.advance()
             # Folds are copies of the rows: those of one repetition at a time are in memory.
-            drawn, jobs = [], []
+            drawn = []
+            jobs = []
     # The sequence is that of the arguments, and not that in which the trainings ended.
     per_query = pd.concat([tables[key] for key in sorted(tables)], ignore_index=True)
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
-    if repeats is not None:
+    settings["random_state"] = str(random_state)
+    if repeats is None:
+        settings["n_permutations"] = str(n_permutations)
+    else:
+        settings["repeats"] = str(repeats)
         per_query.insert(1, "repetition", 1 + np.arange(len(per_query)) * repeats // len(per_query))
-    tests = (
-        {"n_permutations": str(n_permutations)} if repeats is None else {"repeats": str(repeats)}
-    )
-    settings |= {"random_state": str(random_state), **tests, "versions": versions()}
+    settings["versions"] = versions()
     return Comparison(
         per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings
     )
 
 
-def _in_repetition(job: TrainingJob, number: int) -> TrainingJob:
-    """The job with a number added to each seed of the ranker, and with the number of the fold in
-    all repetitions.
+def _jobs(
+    rankers: Mapping[str, Estimator], folds: Sequence[Fold], first: int | None
+) -> list[TrainingJob]:
+    """The trainings of all rankers on all folds.
+
+    If folds are repeated, `first` is the number of the first fold in all repetitions.
     """
-    name, ranker, fold = job
-    changed = clone(accept_qid(ranker))
-    for estimator in (changed, *changed.get_params().values()):
+    jobs = []
+    for i, fold in enumerate(folds):
+        for name, ranker in rankers.items():
+            job = TrainingJob(name, ranker, fold)
+            if first is not None:
+                job = _in_repetition(job, first + i)
+            jobs.append(job)
+    return jobs
+
+
+def _in_repetition(job: TrainingJob, number: int) -> TrainingJob:
+    """The job with the number of its fold in all repetitions, which is added to the seeds."""
+    ranker = clone(accept_qid(job.ranker))
+    for estimator in (ranker, *ranker.get_params().values()):
         if hasattr(estimator, "set_params"):
-            # CatBoost returns only the parameters that were given.
-            values = dict.fromkeys(
-                inspect.signature(type(estimator)).parameters
-            ) | estimator.get_params(deep=False)
-            names = [key for key in SEEDS if values.get(key) is not None] or [
-                key for key in SEEDS[:1] if key in values
-            ]
-            estimator.set_params(
-                **{key: number + (values[key] if is_count(values[key]) else 0) for key in names}
-            )
-    return name, changed, fold._replace(name=f"Fold{number + 1}")
+            estimator.set_params(**_added_seeds(estimator, number))
+    return job._replace(ranker=ranker, fold=job.fold._replace(name=f"Fold{number + 1}"))
+
+
+def _added_seeds(estimator: Estimator, number: int) -> dict[str, int]:
+    """The seeds of an estimator plus a number; those that are None or an object count as 0."""
+    # CatBoost returns only the parameters that were given.
+    values: dict[str, Any] = dict.fromkeys(inspect.signature(type(estimator)).parameters)
+    values |= estimator.get_params(deep=False)
+    names = [key for key in SEEDS if values.get(key) is not None]
+    if not names and SEEDS[0] in values:
+        names = [SEEDS[0]]
+    return {key: number + (values[key] if is_count(values[key]) else 0) for key in names}
 
 
 def _values(
-    name: str, fold: Fold, measures: Any, scores: Floats, rounds: float, seconds: float
+    job: TrainingJob, result: TrainingResult, measures: Mapping[str, Measure]
 ) -> pd.DataFrame:
     """The measures of the test queries of a fold, and what is known of the training."""
-    values: Any = evaluate(fold.test.y, scores, fold.test.qid, measures, per_query=True)
+    test = job.fold.test
+    values: Any = evaluate(test.y, result.scores, test.qid, measures, per_query=True)
     # reset_index() of pandas fails for texts that Arrow does not have.
     ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
     columns = {
-        "ranker": name,
-        "fold": fold.name,
+        "ranker": job.name,
+        "fold": job.fold.name,
         "query": ids,
-        "rounds": rounds,
-        "seconds": seconds,
+        "rounds": result.rounds,
+        "seconds": result.seconds,
     }
-    return pd.DataFrame(columns | _relevant(fold.test) | dict(values.reset_index(drop=True)))
+    return pd.DataFrame(columns | _relevant(test) | dict(values.reset_index(drop=True)))
 
 
 def _relevant(test: Dataset) -> dict[str, Ints]:
-    """The number of documents with a label above 0 of each query; without a name if the labels are
-    no relevance.
-    """
+    """The column of the numbers of relevant documents, if the labels are relevance."""
     if isinstance(test.y, Labels):
         return {}
     queries = Queries.from_qid(test.qid)
-    return {"relevant": queries.sum(queries.group(as_array(test.y, "y") > 0).astype(np.int64))}
+    is_relevant = queries.group(as_array(test.y, "y") > 0)
+    return {"relevant": queries.sum(is_relevant.astype(np.int64))}
 
 
-def _parameters(ranker: Any) -> str:
+def _parameters(ranker: Estimator) -> str:
     """The class of a ranker and its parameters that are not None."""
     parameters = [
         f"{name}={value!r}" for name, value in ranker.get_params().items() if value is not None
@@ -286,43 +313,46 @@ def _parameters(ranker: Any) -> str:
     return f"{type(ranker).__name__}({', '.join(parameters)})"
 
 
-def _folds(X: Any, y: Any, qid: Any, cv: Any, folds: Any) -> list[Fold]:
+def _folds(
+    X: Features | Iterable[Fold] | None,
+    y: ArrayLike | Labels | None,
+    qid: ArrayLike | None,
+    cv: Splitter,
+    folds: Iterable[Fold] | None,
+) -> list[Fold]:
     """The folds in the arguments of :func:`compare`, or those that `cv` makes of its rows."""
-    if folds is None and (
-        y is None or (isinstance(X, (list, tuple)) and isinstance(next(iter(X), None), Fold))
-    ):
-        X, folds = None, X
-    if folds is None and X is not None:
+    given: Any = {"X": X, "y": y, "qid": qid, "cv or repeats": cv}
+    are_folds = isinstance(X, (list, tuple)) and isinstance(next(iter(X), None), Fold)
+    if folds is None and (y is None or are_folds):
+        folds = given.pop("X")
+    elif folds is None and X is not None:
         return _folds_of_rows(X, y, qid, 5 if cv is None else cv)
-    listed = list(folds) if isinstance(folds, Iterable) else [folds]
-    others = [
-        name
-        for name, value in {"X": X, "y": y, "qid": qid, "cv or repeats": cv}.items()
-        if value is not None
-    ]
+    listed: list[Any] = list(folds) if isinstance(folds, Iterable) else [folds]
+    others = [name for name, value in given.items() if value is not None]
     if listed and not others and all(isinstance(fold, Fold) for fold in listed):
         return listed
-    arguments = ", ".join([type(folds).__name__, *others]) + ("" if "y" in others else " without y")
+    arguments = ", ".join([type(folds).__name__, *others])
+    if y is None:
+        arguments += " without y"
     raise ValueError(
         "compare needs either rows, compare(rankers, X, y, qid, cv=5), for a Dataset "
-        "compare(rankers, *data), or a "
-        f"list of folds without cv and repeats, compare(rankers, folds); got {arguments}"
+        "compare(rankers, *data), or a list of folds without cv and repeats, "
+        f"compare(rankers, folds); got {arguments}"
     )
 
 
-def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
+def _folds_of_rows(X: Any, y: Any, qid: ArrayLike | None, cv: Splitter) -> list[Fold]:
     refuse_lazy(y, "y")
     X, qid = find_qid(X, qid, y)
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
     pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
-    tested = pd.Series(
-        np.concatenate([pd.unique(data.qid[test]) for _, test in pairs]), dtype=object
-    )
-    if tested.duplicated().any():
+    tested = np.concatenate([pd.unique(data.qid[test]) for _, test in pairs])
+    ids = pd.Series(tested, dtype=object)
+    repeated = ids[ids.duplicated()]
+    if not repeated.empty:
         raise ValueError(
-            f"cv tests the query {str(tested[tested.duplicated()].iloc[0])!r} in several folds, "
-            f"and the tests count "
+            f"cv tests the query {str(repeated.iloc[0])!r} in several folds, and the tests count "
             "each query once: use an integer or QueryKFold"
         )
     with named_part("a fold of cv"):
@@ -333,16 +363,14 @@ def _folds_of_rows(X: Any, y: Any, qid: Any, cv: Any) -> list[Fold]:
 
 
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
-    """Raise ValueError for test labels of another kind than a measure needs, before the first
-    training.
-    """
+    """Raise ValueError for test labels of another kind than a measure needs."""
     for fold in folds:
-        y, queries = fold.test.y, Queries.from_qid(fold.test.qid)
+        y = fold.test.y
+        queries = Queries.from_qid(fold.test.qid)
         with named_part(f"the test labels of {fold.name}"):
-            labels = (
-                y.group(queries).values
-                if isinstance(y, Labels)
-                else queries.group(as_array(y, "y"))
-            )
+            if isinstance(y, Labels):
+                labels = y.group(queries).values
+            else:
+                labels = queries.group(as_array(y, "y"))
             for measure in measures.values():
                 measure.bind(labels, queries)

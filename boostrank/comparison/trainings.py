@@ -1,5 +1,6 @@
-"""Trainings of rankers on folds: several at the same time, each with its result in a folder, so
-that it is run once.
+"""Trainings of rankers on folds, several at the same time.
+
+Each has its result in a folder, so that it is run once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import joblib
 import numpy as np
@@ -26,12 +27,12 @@ from sklearn.base import clone
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import warn
 from boostrank.inputs.files import write_lines
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
 from boostrank.metrics.scorers import call_with_qid
 from boostrank.model_selection.estimators import accept_qid, fit_with_validation, n_rounds
-from boostrank.queries.labels import Labels
+from boostrank.ndcg.labels import Labels
 
 # Number of the format of the files, which are not read by versions with another one.
 FORMAT = 6
@@ -50,21 +51,50 @@ WITHOUT_INFLUENCE = frozenset(
 )
 
 
-#: The name of a ranker, the ranker, and a fold to train it on, with validation data.
-TrainingJob = tuple[str, Any, Fold]
-#: The scores of the rows of the fold to test on, the number of boosting rounds that predictions use
-#: (NaN for an estimator that has none), and the seconds that the training took.
-TrainingResult = tuple[Floats, float, float]
+class Estimator(Protocol):
+    """An estimator of scikit-learn or in its style; it has `fit` and `predict` too."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+
+    def set_params(self, **parameters: object) -> object:
+        """Change parameters."""
+
+
+class TrainingJob(NamedTuple):
+    """The name of a ranker, the ranker, and a fold to train it on, with validation data."""
+
+    name: str
+    ranker: Estimator
+    fold: Fold
+
+
+class TrainingResult(NamedTuple):
+    """The result of a training.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (n_documents,)
+        Those of the rows of the fold to test on.
+    rounds : float
+        Number of boosting rounds that predictions use; NaN for an estimator that has none.
+    seconds : float
+        The time that the training took.
+    """
+
+    scores: Floats
+    rounds: float
+    seconds: float
 
 
 def run_trainings(
     jobs: Sequence[TrainingJob], n_jobs: int | None, folder: Path | None = None
 ) -> Generator[tuple[int, TrainingResult, bool], None, None]:
-    """Yield the number of each job, its result, and whether it was saved: first the saved ones,
-    then as they end.
+    """Yield the number of each job, its result, and whether it was saved.
 
-    A result is a file of JSON in the folder, which is written before the result is yielded. The
-    name of the file is a hash of all that the training depends on.
+    The saved results come first, and then the others as their trainings end. A result is a file of
+    JSON in the folder, which is written before the result is yielded. The name of the file is a
+    hash of all that the training depends on.
     """
     paths = {} if folder is None else _paths(folder, jobs)
     saved = [number for number, path in paths.items() if path.exists()]
@@ -80,34 +110,32 @@ def run_trainings(
 def read_result(path: Path) -> TrainingResult:
     """Read a file of :func:`write_result`."""
     values = json.loads(path.read_text("utf-8"))
-    return np.array(values["scores"]), values["rounds"], values["seconds"]
+    return TrainingResult(np.array(values["scores"]), values["rounds"], values["seconds"])
 
 
 def write_result(path: Path, result: TrainingResult) -> None:
     """Write the result of a training, all at once."""
-    scores, rounds, seconds = result
-    write_lines(
-        path, [json.dumps({"scores": scores.tolist(), "rounds": rounds, "seconds": seconds})]
-    )
+    values = result._asdict() | {"scores": result.scores.tolist()}
+    write_lines(path, [json.dumps(values)])
 
 
 def data_hash(fold: Fold) -> str:
-    """A hash of the rows of a fold to train on, to validate on and to test on: features, labels and
-    query ids.
+    """A hash of the features, labels and query ids of a fold.
 
     Raises
     ------
     PicklingError, TypeError
         For labels that cannot be hashed, such as those of a click model in an interactive session.
     """
-    return _hash([_content(data) for data in fold[1:] if data is not None])
+    parts = (fold.train, fold.validation, fold.test)
+    return _hash([_content(data) for data in parts if data is not None])
 
 
-def settings_hash(estimator: Any) -> str:
-    """A hash of the class and the parameters of an estimator, except those in
-    :data:`WITHOUT_INFLUENCE`.
+def settings_hash(estimator: Estimator) -> str:
+    """A hash of the class and the parameters of an estimator.
 
-    Classes and functions are known by their names and by the content of the files that define them.
+    Those in :data:`WITHOUT_INFLUENCE` do not count. Classes and functions are known by their names
+    and by the content of the files that define them.
 
     Raises
     ------
@@ -116,47 +144,58 @@ def settings_hash(estimator: Any) -> str:
         function.
     """
     plain = clone(accept_qid(estimator))
-    ignored = [name for name in plain.get_params() if name.rpartition("__")[2] in WITHOUT_INFLUENCE]
+    ignored = []
+    for name in plain.get_params():
+        _, _, last_part = name.rpartition("__")
+        if last_part in WITHOUT_INFLUENCE:
+            ignored.append(name)
     plain.set_params(**dict.fromkeys(ignored))
     return _hash([plain, _sources([plain, *plain.get_params().values()])])
 
 
 def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> dict[int, Path]:
-    """The file of each job, by its number, in a folder; jobs that cannot be compared with those of
-    earlier runs lack.
+    """The file of each job, by its number, in a folder.
 
-    A folder that cannot be made is an error.
+    Jobs that cannot be compared with those of earlier runs have none. A folder that cannot be made
+    is an error.
     """
     folder.mkdir(exist_ok=True)
-    paths, hashes = dict[int, Path](), dict[int, str]()
+    paths: dict[int, Path] = {}
+    # The folds are alive as long as their ids are used.
+    hashes: dict[int, str] = {}
     for number, (name, ranker, fold) in enumerate(jobs):
         with contextlib.suppress(pickle.PicklingError, TypeError):
-            hashes[id(fold)] = hashes.get(id(fold)) or data_hash(fold)
-            identity = FORMAT, name, fold.name, hashes[id(fold)], settings_hash(ranker), versions()
+            of_data = hashes.get(id(fold)) or data_hash(fold)
+            hashes[id(fold)] = of_data
+            identity = (FORMAT, name, fold.name, of_data, settings_hash(ranker), versions())
             paths[number] = folder / f"{_hash(identity)}.json"
     return paths
 
 
-def _hash(value: Any) -> str:
+def _hash(value: object) -> str:
     return str(joblib.hash(value, hash_name="sha1"))
 
 
-def _sources(values: Iterable[Any]) -> list[bytes]:
+def _sources(values: Iterable[object]) -> list[bytes]:
     """The content of the files that define functions, and the classes of other values."""
     names = {str(value.__module__) for value in values if hasattr(value, "__module__")}
-    files = {name: getattr(sys.modules.get(name), "__file__", None) for name in names}
-    if "__main__" in files and files["__main__"] is None:
-        raise pickle.PicklingError("code of an interactive session is in no file")
-    return [Path(file).read_bytes() for _, file in sorted(files.items()) if file is not None]
+    contents = []
+    for name in sorted(names):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is not None:
+            contents.append(Path(file).read_bytes())
+        elif name == "__main__":
+            raise pickle.PicklingError("code of an interactive session is in no file")
+    return contents
 
 
 def _content(data: Dataset) -> list[Any]:
     """The content of a data set, without what matrices and labels remember of their use."""
     X: Any = data.X
-    labels = data.y.content if isinstance(data.y, Labels) else (data.y,)
     if sparse.issparse(data.X):
         csr = X.tocsr()
-        X = csr.shape, csr.data, csr.indices, csr.indptr
+        X = (csr.shape, csr.data, csr.indices, csr.indptr)
+    labels = data.y.content if isinstance(data.y, Labels) else (data.y,)
     return [X, labels, _sources(labels), data.qid]
 
 
@@ -185,10 +224,10 @@ def _train_all(
 def _train(
     number: int, job: TrainingJob, caller: int
 ) -> tuple[int, TrainingResult, list[tuple[str, type[Warning]]]]:
-    """Train a ranker, and predict the scores of the documents to test on; `caller` is the process
-    that asks for it.
+    """Train a ranker, and predict the scores of the documents to test on.
 
-    Returns its number, the result, and the warnings of a training in another process.
+    `caller` is the process that asks for it. Returns the number of the training, the result, and
+    the warnings of a training in another process.
     """
     if os.getpid() == caller:
         return number, _trained(job), []
@@ -200,7 +239,8 @@ def _train(
     os.environ["LOKY_MAX_CPU_COUNT"] = os.environ.get("OMP_NUM_THREADS", "1")
     with warnings.catch_warnings(record=True) as caught:
         result = _trained(job)
-    return number, result, [(str(warning.message), warning.category) for warning in caught]
+    texts = [(str(warning.message), warning.category) for warning in caught]
+    return number, result, texts
 
 
 def _trained(job: TrainingJob) -> TrainingResult:
@@ -210,8 +250,9 @@ def _trained(job: TrainingJob) -> TrainingResult:
         fitted = fit_with_validation(ranker, fold.train, fold.validation)
         seconds = time.perf_counter() - began
         # Invalid scores are an error here, before they are saved.
-        scores = check_scores(call_with_qid(fitted, "predict", fold.test.qid, fold.test.X))
+        predicted = call_with_qid(fitted, "predict", fold.test.qid, fold.test.X)
+        scores = check_scores(predicted)
     except Exception as error:
         error.add_note(f"while {name} was trained on {fold.name}")
         raise
-    return scores, n_rounds(fitted), seconds
+    return TrainingResult(scores, n_rounds(fitted), seconds)

@@ -1,6 +1,4 @@
-"""Data sets of many queries: the record (X, y, qid), LETOR files, features in files, and synthetic
-data.
-"""
+"""Data sets of many queries: the record (X, y, qid), LETOR files, features in files, examples."""
 
 import lazy_loader
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats, as_array
+from boostrank.ndcg.labels import Rows
 
 if TYPE_CHECKING:
     from scipy import sparse as sp
@@ -37,12 +39,14 @@ class Dataset(NamedTuple):
     y: Floats
     qid: NDArray[Any]
 
-    def take(self, rows: Any) -> Dataset:
+    def take(self, rows: Rows | Sequence[int]) -> Dataset:
         """Return the data set of the given rows (row numbers, a slice or a mask)."""
-        # Preferences and clicks are no arrays, and take rows themselves.
-        y = self.y if hasattr(self.y, "queries") else as_array(self.y, "y")
         from sklearn.utils import _safe_indexing
 
+        y = self.y
+        # Preferences and clicks are no arrays, and take rows themselves.
+        if not hasattr(y, "queries"):
+            y = as_array(y, "y")
         return Dataset(_safe_indexing(self.X, rows), y[rows], as_array(self.qid, "qid")[rows])
 
 

@@ -1,6 +1,4 @@
-"""Features that stay in files: rankers read them in blocks of rows, so that they need not fit into
-memory.
-"""
+"""Features that stay in files, and need not fit into memory: rankers read blocks of rows."""
 
 from __future__ import annotations
 
@@ -9,7 +7,8 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, NoReturn, Self
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,13 @@ from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import check_count, named_part, refuse
 from boostrank.inputs.files import is_parquet
 from boostrank.inputs.streams import FeatureStream
+from boostrank.ndcg.labels import Rows
+
+if TYPE_CHECKING:
+    from pyarrow import Schema
+    from pyarrow.parquet import ParquetFile
+
+Path = str | os.PathLike[str]
 
 
 class FeatureFiles(FeatureStream):
@@ -99,12 +105,14 @@ class FeatureFiles(FeatureStream):
 
     def __init__(
         self,
-        files: Any,
+        files: Path | Sequence[Path],
         *,
         columns: Sequence[str] | None = None,
-        cache: str | os.PathLike[str] | None = None,
+        cache: Path | None = None,
     ) -> None:
-        sources = list(files) if isinstance(files, (list, tuple)) else [files]
+        sources: list[object] = [files]
+        if isinstance(files, (list, tuple)):
+            sources = list(files)
         check_count("the number of files", len(sources))
         self.cache = None if cache is None else os.fspath(cache)
         if self.cache is not None and not os.path.isdir(self.cache):
@@ -113,9 +121,7 @@ class FeatureFiles(FeatureStream):
         for file in others:
             if file.shape[1] != first.shape[1] or file.names != first.names:
                 raise ValueError(f"all files must have the same features: {first}, and {file}")
-        self._starts = np.concatenate(
-            [[0], np.cumsum([file.shape[0] for file in self._files], dtype=np.int64)]
-        )
+        self._starts = _starts([file.shape[0] for file in self._files])
         self._rows = np.arange(int(self._starts[-1]))
         self.dtype = np.result_type(np.float32, *(file.dtype for file in self._files))
         self.shape = len(self._rows), first.shape[1]
@@ -125,7 +131,7 @@ class FeatureFiles(FeatureStream):
         n_files = f"{len(self._files)} file{'s' if len(self._files) > 1 else ''}"
         return f"FeatureFiles({n_files}, shape={self.shape}, dtype={self.dtype})"
 
-    def __getitem__(self, rows: Any) -> Self:
+    def __getitem__(self, rows: Rows | tuple[Rows, EllipsisType]) -> Self:
         """Choose rows without reading them: a slice, or increasing row numbers, or a mask.
 
         Raises
@@ -133,8 +139,9 @@ class FeatureFiles(FeatureStream):
         ValueError
             If the rows do not increase: reading them would jump between files.
         """
+        # scikit-learn indexes by (rows, ...).
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
-            rows = rows[0]  # as scikit-learn indexes arrays
+            rows = rows[0]
         numbers = self._rows[rows]
         if numbers.ndim != 1 or (np.diff(numbers) < 1).any():
             raise ValueError(
@@ -144,7 +151,8 @@ class FeatureFiles(FeatureStream):
             )
         taken = object.__new__(type(self))
         taken.__dict__.update(self.__dict__)
-        taken._rows, taken.shape = numbers, (len(numbers), self.shape[1])
+        taken._rows = numbers
+        taken.shape = (len(numbers), self.shape[1])
         return taken
 
     def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
@@ -179,18 +187,21 @@ class FeatureFiles(FeatureStream):
         with np.errstate(over="ignore", invalid="ignore"):
             block = file.read(rows).astype(self.dtype, copy=False)
             suspicious = not np.isfinite(block.sum(dtype=np.float64))
-        if suspicious and (infinite := np.isinf(block)).any():
-            row, column = np.argwhere(infinite)[0]
-            file.refuse(
-                f"contains infinity in row {rows[row]}, feature {column}; use NaN for a missing "
-                f"value"
-            )
+        if suspicious:
+            infinite = np.argwhere(np.isinf(block))
+            if len(infinite):
+                row, column = infinite[0]
+                file.refuse(
+                    f"contains infinity in row {rows[row]}, feature {column}; use NaN for a "
+                    "missing value"
+                )
         return block
 
 
 class FeatureFile(ABC):
-    """Rows of features in a file, which must not change while it is used, since a training reads it
-    several times.
+    """Rows of features in a file.
+
+    The file must not change while it is used, since a training reads it several times.
 
     Attributes
     ----------
@@ -207,15 +218,15 @@ class FeatureFile(ABC):
     dtype: np.dtype[Any]
     names: list[str] | None = None
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: Path) -> None:
         # The path must mean the same file also if the current folder changes, or in another
         # process.
-        self._path, self.name = os.path.abspath(path), f"the file {os.fspath(path)!r}"
+        self._path = os.path.abspath(path)
+        self.name = f"the file {os.fspath(path)!r}"
 
     def __str__(self) -> str:
-        return f"{self.name} has {self.shape[1]} features" + (
-            "" if self.names is None else f" {self.names[:5]}"
-        )
+        text = f"{self.name} has {self.shape[1]} features"
+        return text if self.names is None else f"{text} {self.names[:5]}"
 
     def refuse(self, fault: str) -> NoReturn:
         """Raise ValueError that names the file and says what is wrong with it."""
@@ -229,17 +240,21 @@ class FeatureFile(ABC):
 class NpyFile(FeatureFile):
     """Rows of a file in NumPy's format ``.npy``."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__(path)
         array = self._map()
-        self.shape, self.dtype = array.shape, array.dtype
+        self.shape = array.shape
+        self.dtype = array.dtype
 
     def read(self, rows: Ints) -> NDArray[Any]:
         """Read rows, at least one, by their increasing numbers."""
         # The file is mapped only as long as these rows are used: the pages of a mapped file count
         # as memory of the process until the operating system needs them for something else.
-        is_dense = rows[-1] - rows[0] == len(rows) - 1
-        return self._map()[slice(rows[0], rows[-1] + 1) if is_dense else rows]
+        first = rows[0]
+        last = rows[-1]
+        if last - first == len(rows) - 1:
+            return self._map()[first : last + 1]
+        return self._map()[rows]
 
     def _map(self) -> NDArray[Any]:
         with named_part(f"{self.name} is no .npy file of numbers, and no Parquet file"):
@@ -249,7 +264,7 @@ class NpyFile(FeatureFile):
 class ParquetFeatures(FeatureFile):
     """Columns of a Parquet file. The row group that was read last is kept."""
 
-    def __init__(self, path: str | os.PathLike[str], columns: Sequence[str] | None) -> None:
+    def __init__(self, path: Path, columns: Sequence[str] | None) -> None:
         super().__init__(path)
         file = self._open()
         if columns is None:
@@ -259,23 +274,22 @@ class ParquetFeatures(FeatureFile):
                 f"among {names}"
             )
         self.names = self._columns = list(columns)
-        self.shape = file.metadata.num_rows, len(self.names)
-        self.dtype = np.result_type(
-            np.float32, *(self._dtype_of(file.schema_arrow, name) for name in self.names)
-        )
-        sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
-        self._starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        metadata = file.metadata
+        self.shape = (metadata.num_rows, len(self.names))
+        dtypes = [self._dtype_of(file.schema_arrow, name) for name in self.names]
+        self.dtype = np.result_type(np.float32, *dtypes)
+        groups = range(metadata.num_row_groups)
+        self._starts = _starts([metadata.row_group(i).num_rows for i in groups])
         self._last: tuple[int, NDArray[Any]] | None = None
 
     def read(self, rows: Ints) -> NDArray[Any]:
         """Read rows, at least one, by their increasing numbers."""
         groups = np.searchsorted(self._starts, rows, side="right") - 1
-        return np.concatenate(
-            [
-                self._group(i)[rows[groups == i] - self._starts[i]]
-                for i in np.unique(groups).tolist()
-            ]
-        )
+        parts = []
+        for i in np.unique(groups).tolist():
+            rows_of_group = rows[groups == i] - self._starts[i]
+            parts.append(self._group(i)[rows_of_group])
+        return np.concatenate(parts)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_last": None}
@@ -289,17 +303,17 @@ class ParquetFeatures(FeatureFile):
             values = np.empty((table.num_rows, self.shape[1]), self.dtype)
             for i, name in enumerate(self._columns):
                 # Without pandas, a null among integers would be an error.
-                values[:, i] = (
-                    table.column(name).to_pandas().to_numpy(self.dtype, na_value=math.nan)
-                )
+                column = table.column(name).to_pandas()
+                values[:, i] = column.to_numpy(self.dtype, na_value=math.nan)
             # Another thread that reads from this part may change `_last`, so the local variable is
             # returned.
             self._last = last = group, values
         return last[1]
 
-    def _dtype_of(self, schema: Any, name: str) -> np.dtype[Any]:
+    def _dtype_of(self, schema: Schema, name: str) -> np.dtype[Any]:
         """The type of floats for the values of a column. Nulls are missing values."""
-        dtype, types = np.dtype(object), [field.type for field in schema if field.name == name]
+        dtype = np.dtype(object)
+        types = [field.type for field in schema if field.name == name]
         with suppress(NotImplementedError, IndexError):
             dtype = np.dtype(types[0].to_pandas_dtype())
         if len(types) != 1 or dtype.kind not in "biuf":
@@ -309,7 +323,7 @@ class ParquetFeatures(FeatureFile):
             )
         return np.result_type(dtype, np.float32)
 
-    def _open(self) -> Any:
+    def _open(self) -> ParquetFile:
         from pyarrow.parquet import ParquetFile
 
         try:
@@ -318,7 +332,12 @@ class ParquetFeatures(FeatureFile):
             self.refuse(f"is no complete Parquet file: {error}")
 
 
-def open_file(path: Any, columns: Sequence[str] | None) -> FeatureFile:
+def _starts(sizes: Sequence[int]) -> Ints:
+    """Number of the first row of each part, given the numbers of rows of parts; and their sum."""
+    return np.cumsum([0, *sizes], dtype=np.int64)
+
+
+def open_file(path: object, columns: Sequence[str] | None) -> FeatureFile:
     """Read shape and type of a file in NumPy's format ``.npy`` or in Parquet, but not its features.
 
     Raises
@@ -332,24 +351,23 @@ def open_file(path: Any, columns: Sequence[str] | None) -> FeatureFile:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(
             f"FeatureFiles takes paths of .npy and Parquet files; got {type(path).__name__}. An "
-            f"array, also one of "
-            "numpy.load(path, mmap_mode='r'), can be given to fit and predict as it is"
+            "array, also one of numpy.load(path, mmap_mode='r'), can be given to fit and predict "
+            "as it is"
         )
-    file = ParquetFeatures(path, columns) if is_parquet(path) else NpyFile(path)
+    file: FeatureFile
+    if is_parquet(path):
+        file = ParquetFeatures(path, columns)
+    else:
+        file = NpyFile(path)
     if columns is not None and file.names is None:
         raise ValueError(
             f"columns are the names of columns of Parquet files, and {file.name} has no names of "
-            f"columns"
+            "columns"
         )
-    if (
-        len(file.shape) != 2
-        or file.shape[1] == 0
-        or file.dtype.kind not in "biuf"
-        or file.dtype.itemsize > 8
-    ):
+    is_table = len(file.shape) == 2 and file.shape[1] > 0
+    if not is_table or file.dtype.kind not in "biuf" or file.dtype.itemsize > 8:
         file.refuse(
             "must have two dimensions, (n_documents, n_features), with at least one feature, and "
-            "contain numbers of at "
-            f"most 64 bits; got the shape {file.shape} and dtype {file.dtype}"
+            f"contain numbers of at most 64 bits; got the shape {file.shape} and dtype {file.dtype}"
         )
     return file

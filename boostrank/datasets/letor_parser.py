@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from boostrank.inputs.checks import check_flag, is_count, refuse
 from boostrank.inputs.files import as_path, open_decompressed
-from boostrank.queries.compiled import call, is_available
-from boostrank.queries.compiled.lines import powers_of_five
 from boostrank.queries.threads import for_each, n_threads
+from boostrank.text.letor_lines import letor_lines
 
 Array = npt.NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -31,7 +30,8 @@ MAX_INDEX = 2**31 - 1  # LightGBM, XGBoost and scipy store column numbers as int
 LINE_FORM = "a line must have the form 'label qid:ID index:value ... # comment'"
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
 BLOCK_BYTES = 1 << 19
-BLOCKS_PER_THREAD = 4  # With this number, threads wait little for each other and use little memory.
+# With this number, threads wait little for each other and use little memory.
+BLOCKS_PER_THREAD = 4
 #: A line without its comment: label, query id, and the values of columns, sorted by these.
 Document = tuple[float, bytes | None, dict[int, float]]
 _NUMBER = rb"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|(?i:nan|inf|infinity))"
@@ -60,13 +60,12 @@ class ReadOptions:
     dtype: np.dtype[Any]
 
     def __post_init__(self) -> None:
-        n_features, sparse = self.n_features, self.sparse
+        n_features = self.n_features
         if n_features is not None and not (is_count(n_features) and 1 <= n_features <= MAX_INDEX):
             refuse("n_features", n_features, f"None or an integer from 1 to {MAX_INDEX}")
-        if not (
-            isinstance(sparse, (bool, np.bool)) or (isinstance(sparse, str) and sparse == "auto")
-        ):
-            refuse("sparse", sparse, "'auto', True or False")
+        is_auto = isinstance(self.sparse, str) and self.sparse == "auto"
+        if not is_auto and not isinstance(self.sparse, (bool, np.bool)):
+            refuse("sparse", self.sparse, "'auto', True or False")
         check_flag("zero_based", self.zero_based)
         if self.dtype not in (np.float32, np.float64):
             refuse("dtype", self.dtype, "numpy.float64 or numpy.float32")
@@ -145,7 +144,9 @@ class ParsedFile:
         self.counts: list[Array] = []
         self.n_regular: int | None = None
         # They grow in place where the system can move pages instead of copying.
-        self._indices, self._data, self._dtype = bytearray(), bytearray(), dtype
+        self._indices = bytearray()
+        self._data = bytearray()
+        self._dtype = dtype
 
     @property
     def indices(self) -> Array:
@@ -179,7 +180,8 @@ class ParsedFile:
 
 def parse_file(path: PathLike, options: ReadOptions) -> ParsedFile:
     """Parse a whole file, block by block."""
-    parsed, line = ParsedFile(as_path(path), options.dtype), 1
+    parsed = ParsedFile(as_path(path), options.dtype)
+    line = 1
     if os.path.isdir(path):
         raise IsADirectoryError(
             f"{parsed.name} is a folder, not a LETOR file; read_letor_folds reads folders of folds"
@@ -201,18 +203,18 @@ def _blocks(name: str) -> Iterator[bytes]:
         while block := stream.read(BLOCK_BYTES):
             block = (block + stream.readline()).removeprefix(byte_order_mark)
             byte_order_mark = b""
-            yield block if block.endswith(b"\n") else block + b"\n"
+            if not block.endswith(b"\n"):
+                block += b"\n"
+            yield block
 
 
 def _parsed_blocks(
     blocks: Iterator[bytes], options: ReadOptions
 ) -> Iterator[tuple[bytes, ParsedBlock | None]]:
-    """Yield blocks as text and as parsed by the compiled library; None if it is not there, or
-    refuses the block.
+    """Yield blocks as text and as parsed in C; None if a block has an invalid line.
+
+    It is None too without the compiled library.
     """
-    if not is_available():
-        yield from ((text, None) for text in blocks)
-        return
     texts = list(itertools.islice(blocks, 2))
     # To find the number of processors takes longer than to read one block.
     n_blocks = 2 if len(texts) < 2 else BLOCKS_PER_THREAD * n_threads()
@@ -241,56 +243,33 @@ def _parse_and_read(
 
 
 def parse_compiled(block: bytes, options: ReadOptions) -> ParsedBlock | None:
-    """Parse complete lines with the compiled library; None if a line is invalid."""
-    codes = np.frombuffer(block, np.uint8)
-    n_lines, n_colons = (int(np.count_nonzero(codes == ord(character))) for character in "\n:")
-    labels, sizes = np.empty(n_lines), np.empty(n_lines, np.int64)
-    columns, values = np.empty(n_colons, np.int32), np.empty(n_colons)
-    # Where the id of consecutive rows of one query starts and ends in the block, and the number of
-    # these rows.
-    runs = np.empty((n_lines, 3), np.int64)
-    # Numbers that are valid, but were not computed: the position in `values`, or -1 minus the row
-    # of a label, and where the number starts and ends.
-    slow, counts = np.empty((n_lines + n_colons, 3), np.int64), np.empty(7, np.int64)
-    results = labels, sizes, columns, values, runs.ravel(), slow.ravel(), counts
-    if (
-        call(
-            "letor_lines",
-            block,
-            len(block),
-            options.first_index,
-            options.max_index,
-            powers_of_five(),
-            *results,
-        )
-        != 0
-    ):
+    """Parse complete lines in C; None if a line is invalid, or without the compiled library."""
+    lines = letor_lines(block, options.first_index, options.max_index)
+    if lines is None:
         return None
-    n_rows, n_values, n_runs, n_slow, has_qid, is_sorted, width = counts.tolist()
-    labels, sizes, columns, values = (
-        labels[:n_rows],
-        sizes[:n_rows],
-        columns[:n_values],
-        values[:n_values],
-    )
-    for place, start, end in slow[:n_slow].tolist():
+    for place, start, end in lines.slow.tolist():
         number = float(block[start:end])
         if place < 0:
-            labels[-1 - place] = number
+            lines.labels[-1 - place] = number
         else:
-            values[place] = number
-    if _overflows(values, options.dtype):
+            lines.values[place] = number
+    if _overflows(lines.values, options.dtype):
         return None
-    data = values.astype(options.dtype, copy=False)
-    if not is_sorted:
+    sizes = lines.sizes
+    columns = lines.columns
+    data = lines.values.astype(options.dtype, copy=False)
+    if not lines.is_sorted:
         rows = np.repeat(np.arange(len(sizes)), sizes)
         permutation = np.lexsort((columns, rows))
-        columns, data = columns[permutation], data[permutation]
+        columns = columns[permutation]
+        data = data[permutation]
         if ((rows[1:] == rows[:-1]) & (columns[1:] == columns[:-1])).any():
             return None
-    qid_runs = [(block[start:end], count) for start, end, count in runs[:n_runs].tolist()]
-    n_regular = None if width < 0 else width
-    return ParsedBlock(labels, sizes, columns, data, n_regular, bool(has_qid), qid_runs, n_lines)
+    qid_runs = [(block[start:end], count) for start, end, count in lines.runs.tolist()]
+    n_regular = None if lines.width < 0 else lines.width
+    return ParsedBlock(
+        lines.labels, sizes, columns, data, n_regular, lines.has_qid, qid_runs, lines.n_lines
+    )
 
 
 def parse_lines(
@@ -329,77 +308,100 @@ def parse_lines(
             )
         documents.append(document)
         has_qid = document[1] is not None
-    labels, qids, rows = zip(*documents, strict=True) if documents else ((), (), ())
+    labels = np.array([label for label, _, _ in documents])
+    rows = [row for _, _, row in documents]
     sizes = np.array([len(row) for row in rows], int)
     indices = np.array([column for row in rows for column in row], np.int32)
-    data = np.array([value for row in rows for value in row.values()], np.float64).astype(
-        options.dtype
-    )
-    n_regular = (
-        len(rows[0])
-        if rows and all(list(row) == list(range(len(rows[0]))) for row in rows)
-        else None
-    )
-    runs = [(text, len(list(run))) for text, run in itertools.groupby(qids) if text is not None]
+    data = np.array([value for row in rows for value in row.values()], np.float64)
+    widest = int(sizes.max(initial=0))
+    is_regular = {tuple(row) for row in rows} == {tuple(range(widest))}
+    qids = itertools.groupby(qid for _, qid, _ in documents)
     return ParsedBlock(
-        np.array(labels), sizes, indices, data, n_regular, bool(has_qid), runs, len(lines)
+        labels,
+        sizes,
+        indices,
+        data.astype(options.dtype),
+        widest if is_regular else None,
+        bool(has_qid),
+        [(qid, len(list(run))) for qid, run in qids if qid is not None],
+        len(lines),
     )
 
 
 def _parse_line(line: bytes, options: ReadOptions, has_qid: bool | None) -> Document | str:
     """The document of a line without its comment; or, as a text, its first fault."""
-    if control := re.search(rb"[\x00-\x08\x0b-\x1f]", line):
-        return f"it has the byte 0x{control[0][0]:02x}, so this is not plain text with line ends \\n or \\r\\n"
+    control = re.search(rb"[\x00-\x08\x0b-\x1f]", line)
+    if control:
+        code = f"0x{control[0][0]:02x}"
+        return f"it has the byte {code}, so this is not plain text with line ends \\n or \\r\\n"
     label, *features = line.split()
     if not re.fullmatch(_NUMBER, label):
         return f"{quote(label, 40)} is not a number"
     starts_with_qid = bool(features) and features[0].startswith(b"qid:")
-    if has_qid not in (None, starts_with_qid):
-        return (
-            "it has no qid, but the lines before do"
-            if has_qid
-            else "it has a qid, but the lines before have none"
-        )
+    if has_qid and not starts_with_qid:
+        return "it has no qid, but the lines before do"
+    if starts_with_qid and has_qid is False:
+        return "it has a qid, but the lines before have none"
     if starts_with_qid and (len(features[0]) == 4 or features[0].count(b":") > 1):
         return f"{quote(features[0], 40)} is not qid:ID"
+    qid = None
+    if starts_with_qid:
+        qid = features.pop(0)[4:]
     values: dict[int, float] = {}
-    first_index, max_index = options.first_index, options.max_index
-    for token in features[starts_with_qid:]:
-        match = _FEATURE.fullmatch(token)
-        if match is None:
-            return f"{quote(token, 40)} is not index:value, an integer and a number"
-        index, value = match.groups()
-        column, number = int(index) if len(index) < 20 else MAX_INDEX + 1, float(value)
-        if column < first_index:
-            return "it has the index 0; pass zero_based=True if the first feature of this file has index 0"
-        if column > max_index:
-            limit = "an int32" if options.n_features is None else f"n_features={options.n_features}"
-            return f"index {quote(index, 40)} is above {max_index}, the largest index that {limit} allows"
-        if column in values:
-            return f"index {column} occurs twice"
-        if abs(number) > MAX_FLOAT32 and _overflows(np.array([number]), options.dtype):
-            return f"{quote(value, 40)} is too large for {options.dtype}"
-        values[column] = number
-    qid = features[0][4:] if starts_with_qid else None
-    return float(label), qid, {column - first_index: values[column] for column in sorted(values)}
+    for token in features:
+        fault = _add_feature(token, options, values)
+        if fault:
+            return fault
+    return float(label), qid, dict(sorted(values.items()))
+
+
+def _add_feature(token: bytes, options: ReadOptions, values: dict[int, float]) -> str:
+    """Add the value of a feature to `values`, by its column; or return the fault of the feature."""
+    match = _FEATURE.fullmatch(token)
+    if match is None:
+        return f"{quote(token, 40)} is not index:value, an integer and a number"
+    text, value = match.groups()
+    # Python refuses to convert texts of more than some thousand digits.
+    index = MAX_INDEX + 1 if len(text) >= 20 else int(text)
+    number = float(value)
+    if index < options.first_index:
+        advice = "pass zero_based=True if the first feature of this file has index 0"
+        return f"it has the index 0; {advice}"
+    if index > options.max_index:
+        limit = "an int32"
+        if options.n_features is not None:
+            limit = f"n_features={options.n_features}"
+        largest = f"{options.max_index}, the largest index that {limit} allows"
+        return f"index {quote(text, 40)} is above {largest}"
+    column = index - options.first_index
+    if column in values:
+        return f"index {index} occurs twice"
+    if abs(number) > MAX_FLOAT32 and _overflows(np.array([number]), options.dtype):
+        return f"{quote(value, 40)} is too large for {options.dtype}"
+    values[column] = number
+    return ""
 
 
 def _overflows(values: Array, dtype: np.dtype[Any]) -> bool:
     """Whether a finite value becomes infinite as `dtype`."""
+    if values.dtype == dtype:
+        return False
     with np.errstate(over="ignore"):
-        return values.dtype != dtype and bool(
-            np.isinf(values.astype(dtype)).sum() > np.isinf(values).sum()
-        )
+        n_infinite = np.isinf(values.astype(dtype)).sum()
+    return bool(n_infinite > np.isinf(values).sum())
 
 
 def quote(text: bytes, max_length: int) -> str:
     """Put text of a file in quotes for an error message, shortened to `max_length` characters."""
     shown = text[: max_length + 1].decode(errors="backslashreplace")
-    return repr(shown if len(shown) <= max_length else shown[: max_length - 3] + "...")
+    if len(shown) > max_length:
+        shown = shown[: max_length - 3] + "..."
+    return repr(shown)
 
 
 def is_int64(text: bytes) -> bool:
-    """Whether a qid is an integer of int64 in its usual form: other forms of the same number are
-    other qids.
+    """Whether a qid is an integer of int64 in its usual form.
+
+    Other forms of the same number are other qids.
     """
     return bool(re.fullmatch(rb"0|-?[1-9]\d{0,18}", text)) and -(2**63) <= int(text) < 2**63

@@ -7,13 +7,14 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from boostrank.datasets.dataset import Dataset, Fold
 from boostrank.datasets.letor_parser import (
+    Array,
     ParsedFile,
     PathLike,
     ReadOptions,
@@ -24,8 +25,10 @@ from boostrank.datasets.letor_parser import (
 )
 from boostrank.inputs.files import as_path
 
-#: Files of a fold: their names, of which earlier ones are preferred, and the endings of these.
-FOLD_FILES = {"train": ("train",), "vali": ("vali", "valid", "validation"), "test": ("test",)}
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+#: The names of the files of folds end in one of these.
 ENDINGS = (".txt", ".txt.gz")
 
 
@@ -37,14 +40,14 @@ def read_letor(
     dtype: npt.DTypeLike = np.float64,
     zero_based: bool = False,
 ) -> Dataset:
-    r"""Read one LETOR / SVMlight file, with a line ``label qid:ID index:value index:value #
-    comment`` per document.
+    r"""Read one LETOR / SVMlight file.
 
-    Every number is exactly what ``float`` makes of its text (float32 rounds it once more); labels
-    and values may be ``nan`` or ``inf``. Features that a line does not list are 0. Fields are
-    separated by spaces or tabs, and the indices of a line may come in any sequence. Lines end in
-    ``\n`` or ``\r\n``. Blank lines, and lines with only a comment, are no documents. Gzip data is
-    recognized by content; one thread decompresses it while others parse. The number of threads is
+    It has a line ``label qid:ID index:value index:value # comment`` for each document. Every number
+    is exactly what ``float`` makes of its text (float32 rounds it once more); labels and values may
+    be ``nan`` or ``inf``. Features that a line does not list are 0. Fields are separated by spaces
+    or tabs, and the indices of a line may come in any sequence. Lines end in ``\n`` or ``\r\n``.
+    Blank lines, and lines with only a comment, are no documents. Gzip data is recognized by
+    content; one thread decompresses it while others parse. The number of threads is
     ``OMP_NUM_THREADS``, and by default that of processors. Peak memory is that of the result, and
     about 30 megabytes for each thread. A dense result from lines that leave features out takes 12
     more bytes for each value in the file.
@@ -123,8 +126,7 @@ def read_letor_folds(
     dtype: npt.DTypeLike = np.float64,
     zero_based: bool = False,
 ) -> list[Fold]:
-    r"""Read folds from files: ``Fold1/train.txt``, ``Fold1/vali.txt``, ``Fold1/test.txt``,
-    ``Fold2/train.txt``, ...
+    r"""Read folds from files: ``Fold1/train.txt``, ``Fold1/vali.txt``, ``Fold1/test.txt``, ...
 
     The data sets of all folds have the same number of features; all X are arrays or all are CSR
     matrices, and all qids are int64 or all are str. Folders may also be named ``fold1``, ``fold_1``
@@ -175,40 +177,39 @@ def read_letor_folds(
     """
     options = ReadOptions(n_features, sparse, zero_based, np.dtype(dtype))
     folders = _find_folds(Path(as_path(directory)))
-    datasets = iter(_read_files([path for _, paths in folders for path in paths if path], options))
+    paths = [path for files in folders for path in files if path is not None]
+    datasets = dict(zip(paths, _read_files(paths, options), strict=True))
     folds = []
-    for folder, paths in folders:
-        train, validation, test = (next(datasets) if path else None for path in paths)
-        folds.append(Fold(folder.name, cast(Dataset, train), validation, cast(Dataset, test)))
+    for train, validation, test in folders:
+        of_validation = None if validation is None else datasets[validation]
+        folds.append(Fold(train.parent.name, datasets[train], of_validation, datasets[test]))
     return folds
 
 
 def apply_sizes(parsed: ParsedFile) -> ParsedFile:
-    """Number the queries by the sizes in the file beside the data, if there is one; without qids it
-    is needed.
+    """Number the queries by the sizes in the file beside the data, if there is one.
+
+    Without qids it is needed.
     """
-    stems = dict.fromkeys([parsed.name, parsed.name.removesuffix(".gz")])
-    name = next(
-        (s + end for s in stems for end in (".query", ".group") if os.path.isfile(s + end)), None
-    )
+    stem = parsed.name.removesuffix(".gz")
+    names = [parsed.name + ".query", parsed.name + ".group", stem + ".query", stem + ".group"]
+    name = next(filter(os.path.isfile, names), None)
     if name is None:
         if parsed.has_qid:
             return parsed
         raise ValueError(
             f"{parsed.name}: no line has a qid, and there is no file {parsed.name}.query or "
-            f".group: write the number "
-            "of documents of each query to such a file, one in a line"
+            ".group: write the number of documents of each query to such a file, one in a line"
         )
     sizes = _read_sizes(name)
-    by_qid = [
-        sum(n for _, n in runs) for _, runs in groupby(parsed.qid_runs, key=lambda run: run[0])
-    ]
-    if sum(sizes) != parsed.n_rows or (parsed.has_qid and sizes != by_qid):
+    runs_by_qid = groupby(parsed.qid_runs, key=lambda run: run[0])
+    sizes_by_qid = [sum(size for _, size in runs) for _, runs in runs_by_qid]
+    if sum(sizes) != parsed.n_rows or (parsed.has_qid and sizes != sizes_by_qid):
+        others = " of other queries, by their qids" if parsed.has_qid else ""
         raise ValueError(
             f"{name}: the {len(sizes)} query sizes, with the sum {sum(sizes)}, are not those of "
-            f"{parsed.name}, which has {parsed.n_rows} "
-            f"documents{' of other queries, by their qids' * bool(parsed.has_qid)}; one of the two "
-            "files is of other data, or is cut off"
+            f"{parsed.name}, which has {parsed.n_rows} documents{others}; one of the two files is "
+            "of other data, or is cut off"
         )
     if not parsed.has_qid:
         parsed.qid_runs = [(b"%d" % i, size) for i, size in enumerate(sizes)]
@@ -216,38 +217,42 @@ def apply_sizes(parsed: ParsedFile) -> ParsedFile:
 
 
 def _read_sizes(name: str) -> list[int]:
-    lines = Path(name).read_bytes().split(b"\n")
-    for number, line in enumerate(lines, 1):
-        if line.strip() and not re.fullmatch(rb"0*[1-9]\d{0,15}", line.strip()):
-            raise ValueError(
-                f"{name}, line {number}: expected one query size of at least 1; got "
-                f"{quote(line, 40)}"
-            )
-    return [int(line) for line in lines if line.strip()]
+    sizes = []
+    for number, line in enumerate(Path(name).read_bytes().split(b"\n"), 1):
+        text = line.strip()
+        if not text:
+            continue
+        if not re.fullmatch(rb"0*[1-9]\d{0,15}", text):
+            fault = f"expected one query size of at least 1; got {quote(line, 40)}"
+            raise ValueError(f"{name}, line {number}: {fault}")
+        sizes.append(int(text))
+    return sizes
 
 
 def _read_files(paths: Sequence[PathLike], options: ReadOptions) -> list[Dataset]:
-    """Read a data set from each file, all with the same columns, the same type of X and the same
-    type of qid.
-    """
+    """Read a data set from each file, with the same columns and the same types of X and of qid."""
     files = [apply_sizes(parse_file(path, options)) for path in paths]
     width = options.n_features or max(parsed.width for parsed in files)
     n_cells = sum(parsed.n_rows for parsed in files) * width
     n_stored = sum(parsed.data.size for parsed in files)
-    is_dense = 2 * n_stored >= n_cells if options.sparse == "auto" else not options.sparse
+    is_dense = not options.sparse
+    if options.sparse == "auto":
+        is_dense = 2 * n_stored >= n_cells
     all_int64 = all(is_int64(text) for parsed in files for text, _ in parsed.qid_runs)
     datasets = []
     for parsed in files:
         texts, counts = zip(*parsed.qid_runs, strict=True)
-        ids = np.array(
-            [int(text) if all_int64 else text.decode(errors="backslashreplace") for text in texts]
-        )
-        X, y = _features(parsed, width, is_dense), np.concatenate(parsed.labels)
+        if all_int64:
+            ids = np.array([int(text) for text in texts])
+        else:
+            ids = np.array([text.decode(errors="backslashreplace") for text in texts])
+        X = _features(parsed, width, is_dense)
+        y = np.concatenate(parsed.labels)
         datasets.append(Dataset(X, y, np.repeat(ids, counts)))
     return datasets
 
 
-def _features(parsed: ParsedFile, width: int, is_dense: bool) -> Any:
+def _features(parsed: ParsedFile, width: int, is_dense: bool) -> Array | csr_matrix:
     """The features as an array or as a CSR matrix."""
     if is_dense and parsed.n_regular == width:
         return parsed.data.reshape(parsed.n_rows, width)
@@ -261,25 +266,36 @@ def _features(parsed: ParsedFile, width: int, is_dense: bool) -> Any:
     return matrix.toarray() if is_dense else matrix
 
 
-def _find_folds(directory: Path) -> list[tuple[Path, list[Path | None]]]:
-    """The folder of each fold, sorted by number, with its training, validation and test file."""
-    matches = {
-        f: re.fullmatch(r"fold[ _-]?(\d+)", f.name, re.I) for f in directory.iterdir() if f.is_dir()
-    }
-    folders = sorted((int(match[1]), folder) for folder, match in matches.items() if match)
+def _find_folds(directory: Path) -> list[tuple[Path, Path | None, Path]]:
+    """The training, validation and test file of each fold, sorted by the number of the fold."""
+    files = sorted(directory.iterdir())
+    folders = []
+    for folder in files:
+        match = re.fullmatch(r"fold[ _-]?(\d+)", folder.name, re.IGNORECASE)
+        if match and folder.is_dir():
+            folders.append((int(match[1]), folder))
     if not folders:
-        content = ", ".join(sorted(f.name for f in directory.iterdir())[:8]) or "nothing"
+        content = ", ".join(file.name for file in files[:8]) or "nothing"
         raise FileNotFoundError(
             f"{directory} contains no folders Fold1, Fold2, ...; it contains {content}"
         )
-    folds: list[tuple[Path, list[Path | None]]] = []
-    for _, folder in folders:
-        files = []
-        for names in FOLD_FILES.values():
-            paths = [folder / (name + ending) for name in names for ending in ENDINGS]
-            files.append(next((path for path in paths if path.is_file()), None))
-            if files[-1] is None and names != FOLD_FILES["vali"]:
-                texts = " nor ".join(path.name for path in paths)
-                raise FileNotFoundError(f"{folder} has neither {texts}; a fold needs one of them")
-        folds.append((folder, files))
+    folds = []
+    for _, folder in sorted(folders):
+        train = _required_file(folder, "train")
+        validation = _find_file(folder, "vali", "valid", "validation")
+        folds.append((train, validation, _required_file(folder, "test")))
     return folds
+
+
+def _find_file(folder: Path, *names: str) -> Path | None:
+    """The first file with one of these names and an ending that is there."""
+    paths = [folder / (name + ending) for name in names for ending in ENDINGS]
+    return next(filter(Path.is_file, paths), None)
+
+
+def _required_file(folder: Path, name: str) -> Path:
+    path = _find_file(folder, name)
+    if path is None:
+        names = " nor ".join(name + ending for ending in ENDINGS)
+        raise FileNotFoundError(f"{folder} has neither {names}; a fold needs one of them")
+    return path

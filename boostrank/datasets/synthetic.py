@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,15 +10,9 @@ import scipy
 
 from boostrank.datasets.dataset import Dataset
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import (
-    as_random_state,
-    check_count,
-    check_flag,
-    check_number,
-    is_count,
-    refuse,
-)
-from boostrank.queries.dcg import make_targets
+from boostrank.inputs.checks import check_count, check_flag, check_number, is_count, refuse
+from boostrank.inputs.random_state import EstimatorSeed, as_random_state
+from boostrank.ndcg.targets import make_targets
 from boostrank.queries.queries import Queries
 
 # Fraction of the documents that have the label 0, 1, 2, ...
@@ -31,11 +26,10 @@ def make_ranking(
     n_documents: int | tuple[int, int] = (10, 40),
     n_features: int = 10,
     noise: float = 0.3,
-    random_state: Any = None,
+    random_state: EstimatorSeed = None,
     return_bayes: bool = False,
 ) -> Any:
-    """Make synthetic queries with two kinds of labels: a usual kind, and a rare kind with large
-    gains.
+    """Make synthetic queries with two kinds of labels: a usual one, and a rare one of large gains.
 
     Each document has two qualities, which are functions of its features. With probability ``1 -
     noise`` a query has the usual kind of labels: 0 to 3, determined by the first quality. Otherwise
@@ -85,12 +79,12 @@ def make_ranking(
     check_count("n_queries", n_queries)
     check_count("n_features", n_features, smallest=5)
     check_number("noise", noise, smallest=0, below=1)
-    low, high = (
-        n_documents
-        if isinstance(n_documents, (tuple, list)) and len(n_documents) == 2
-        else [n_documents] * 2
-    )
-    if not (is_count(low) and is_count(high) and 1 <= low <= high):
+    limits: Sequence[int]
+    if isinstance(n_documents, (tuple, list)):
+        limits = n_documents
+    else:
+        limits = (n_documents, n_documents)
+    if len(limits) != 2 or not all(map(is_count, limits)) or not 1 <= limits[0] <= limits[1]:
         refuse(
             "n_documents",
             n_documents,
@@ -98,12 +92,13 @@ def make_ranking(
         )
     check_flag("return_bayes", return_bayes)
     random = as_random_state(random_state)
+    low, high = limits
     queries = Queries.from_sizes(random.randint(low, high + 1, size=n_queries))
     X = random.standard_normal((queries.n_documents, n_features))
-    usual = _labels(
-        (X[:, 0] + 0.5 * X[:, 1] * X[:, 0] + 0.5 * X[:, 2]) / np.sqrt(1.5), USUAL_FRACTIONS
-    )
-    rare = _labels((X[:, 3] + 0.5 * np.abs(X[:, 4]) - 0.4) / np.sqrt(1.1), RARE_FRACTIONS)
+    usual_quality = (X[:, 0] + 0.5 * X[:, 1] * X[:, 0] + 0.5 * X[:, 2]) / np.sqrt(1.5)
+    usual = _labels(usual_quality, USUAL_FRACTIONS)
+    rare_quality = (X[:, 3] + 0.5 * np.abs(X[:, 4]) - 0.4) / np.sqrt(1.1)
+    rare = _labels(rare_quality, RARE_FRACTIONS)
     is_rare = queries.repeat(random.random_sample(n_queries) < noise)
     y = np.where(is_rare, rare, usual)
     qid = queries.repeat(np.arange(n_queries))
@@ -115,6 +110,5 @@ def make_ranking(
 
 def _labels(quality: Floats, fractions: Floats) -> Floats:
     """Labels of standard normal qualities; label ``i`` has the probability ``fractions[i]``."""
-    return np.searchsorted(np.cumsum(fractions)[:-1], scipy.special.ndtr(quality)).astype(
-        np.float64
-    )
+    limits = np.cumsum(fractions)[:-1]
+    return np.searchsorted(limits, scipy.special.ndtr(quality)).astype(np.float64)

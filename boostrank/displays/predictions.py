@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,18 @@ from boostrank.metrics.scorers import call_with_qid
 from boostrank.queries.queries import find_qid, require_qid
 from boostrank.runs import evaluate_run
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from scipy import sparse
+    from sklearn.base import BaseEstimator
+
 #: The name of scores that are given without a name.
 SCORES = "scores"
 
 
 @dataclass
 class NDCGCurveDisplay(Display):
-    """Mean NDCG@k over queries by the cutoff k, of one ranker or several, with 95% confidence
-    intervals.
+    """Mean NDCG@k over queries by the cutoff k, with 95% intervals, of one ranker or several.
 
     Created by :meth:`from_predictions` or :meth:`from_estimator`. A single ranker is drawn with a
     band, the intervals of its mean. Of several rankers, the means are drawn without bands, because
@@ -82,7 +86,7 @@ class NDCGCurveDisplay(Display):
         *,
         ks: Iterable[int] = range(1, 11),
         sample_weight: ArrayLike | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **settings: Any,
     ) -> NDCGCurveDisplay:
         """Compute NDCG@k of scores, and plot it.
@@ -103,18 +107,13 @@ class NDCGCurveDisplay(Display):
             As :func:`boostrank.ndcg_score`.
         """
         measures = {str(k): get_measure("ndcg", k=k, **settings) for k in sorted(set(ks))}
+        # Means by group have intervals; all documents are in one group here.
+        groups = np.zeros(np.shape(y_true))
         tables = []
         for name, scores in by_name(y_score, SCORES).items():
-            of_queries: dict[str, Any] = {
-                "sample_weight": sample_weight,
-                "by": np.zeros(np.shape(y_true)),
-            }
-            means = evaluate(y_true, scores, qid, measures, **of_queries)
-            tables.append(
-                means[means[GROUP] == ALL_QUERIES].assign(
-                    ranker=name, k=pd.to_numeric(means["metric"])
-                )
-            )
+            means = evaluate(y_true, scores, qid, measures, sample_weight=sample_weight, by=groups)
+            means = means[means[GROUP] == ALL_QUERIES]
+            tables.append(means.assign(ranker=name, k=pd.to_numeric(means["metric"])))
         table = pd.concat(tables, ignore_index=True)
         ends = table[["low", "high"]].clip(0.0, 1.0)
         # Which queries are skipped depends on labels only: their number is the same everywhere.
@@ -123,7 +122,12 @@ class NDCGCurveDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **settings: Any
+        cls,
+        estimator: BaseEstimator | Mapping[str, BaseEstimator],
+        X: ArrayLike | sparse.csr_matrix,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        **settings: Any,
     ) -> NDCGCurveDisplay:
         """Predict with a fitted estimator, and plot as :meth:`from_predictions`.
 
@@ -136,26 +140,30 @@ class NDCGCurveDisplay(Display):
         **settings
             The other parameters of :meth:`from_predictions`.
         """
-        qid = require_qid(find_qid(X, qid)[1], f"{cls.__name__}.from_estimator")
+        _, qid = find_qid(X, qid)
+        qid = require_qid(qid, f"{cls.__name__}.from_estimator")
         rankers = by_name(estimator, type(estimator).__name__)
         scores = {
             name: call_with_qid(ranker, "predict", qid, X) for name, ranker in rankers.items()
         }
         return cls.from_predictions(y, scores, qid, **settings)
 
-    def _draw(self, ax: Any) -> Any:
+    def _draw(self, ax: Axes | None) -> Axes:
         curves = dict(list(self.table.groupby("ranker", sort=False)))
-        (first, *others), labels = curves, [style.wrapped(name) for name in curves]
+        first, *others = curves
+        labels = [style.wrapped(name) for name in curves]
         looks = style.styles(len(curves), self.table["k"].nunique())
-        ax = style.axes(ax, style.HEIGHT + (style.legend_height(labels) if others else 0.0))
+        height = style.HEIGHT
+        if others:
+            height += style.legend_height(labels)
+        ax = style.axes(ax, height)
         for label, rows, look in zip(labels, curves.values(), looks, strict=True):
             ax.plot(rows["k"], rows["mean"], label=label, markersize=5, **look._asdict())
         title = f"mean over {self.n_queries} queries" if self.n_queries > 1 else "one query"
         if not others and self.n_queries > 1:
             rows = curves[first]
-            ax.fill_between(
-                rows["k"], rows["low"], rows["high"], color=looks[0].color, alpha=0.15, linewidth=0
-            )
+            color = looks[0].color
+            ax.fill_between(rows["k"], rows["low"], rows["high"], alpha=0.15, color=color, lw=0)
             title += ", with 95% confidence intervals"
         ax.set_title(title, fontsize="medium")
         ax.set_ylabel("NDCG@k")
@@ -171,8 +179,7 @@ class NDCGCurveDisplay(Display):
 
 @dataclass
 class PrecisionRecallDisplay(Display):
-    """Interpolated precision at the recall 0, 0.1, ..., 1, the mean over queries, of one run or
-    several.
+    """Mean interpolated precision at the recall 0, 0.1, ..., 1, of one run or several.
 
     Created by :meth:`from_runs`. The precision at a level of recall is the largest at any rank with
     at least this recall: the measure "iprec". The mean over the levels is the measure "11pt_avg" of
@@ -202,15 +209,16 @@ class PrecisionRecallDisplay(Display):
     @classmethod
     def from_runs(
         cls,
-        qrels: Any,
-        runs: Mapping[str, Any],
+        qrels: object,
+        runs: Mapping[str, object],
         *,
         threshold: float = 1,
-        ax: Any = None,
+        ax: Axes | None = None,
         **settings: Any,
     ) -> PrecisionRecallDisplay:
-        """Compute the precision of runs by name, and plot it; `settings` are those of
-        :func:`boostrank.evaluate_run`.
+        """Compute the precision of runs by name, and plot it.
+
+        `settings` are those of :func:`boostrank.evaluate_run`.
 
         Raises
         ------
@@ -226,12 +234,11 @@ class PrecisionRecallDisplay(Display):
         }
         return cls(pd.DataFrame(values).set_axis(LEVELS)).plot(ax)
 
-    def _draw(self, ax: Any) -> Any:
+    def _draw(self, ax: Axes | None) -> Axes:
         names = [style.wrapped(name) for name in self.precision]
+        looks = style.styles(len(names))
         ax = style.axes(ax, style.HEIGHT + style.legend_height(names))
-        for name, values, look in zip(
-            names, self.precision.to_numpy().T, style.styles(len(names)), strict=True
-        ):
+        for name, values, look in zip(names, self.precision.to_numpy().T, looks, strict=True):
             ax.plot(LEVELS, values, label=name, markersize=5, **look._asdict())
         ax.set(xlabel="recall", ylabel="mean interpolated precision", ylim=(0.0, 1.03))
         style.light_grid(ax)

@@ -1,5 +1,6 @@
-"""Arrays from the arguments of public functions. A conversion that would change or merge values is
-an error.
+"""Arrays from the arguments of public functions.
+
+A conversion that would change or merge values is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ def as_list(values: Any) -> list[Any]:
         return []
     # `to_list` is that of an Index or a Series of pandas, which this module need not import.
     is_list = isinstance(values, (list, tuple, range, np.ndarray)) or hasattr(values, "to_list")
-    return list(values) if is_list else [values]
+    if is_list:
+        return list(values)
+    return [values]
 
 
 def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArray[Any]:
@@ -72,9 +75,9 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
         if isinstance(values, (Sequence, MappingView)) and not isinstance(values, (str, bytes)):
             array = _list_as_array(list(values), name, keep_shape)
         else:
-            array = np.asarray(
-                values if isinstance(values, np.ndarray) else _without_loss(values, name)
-            )
+            if not isinstance(values, np.ndarray):
+                values = _without_loss(values, name)
+            array = np.asarray(values)
     except TypeError as error:
         raise ValueError(f"{name} must be an array; got {type(values).__name__}: {error}") from None
     if array.dtype.kind == "T":
@@ -83,7 +86,9 @@ def as_array(values: ArrayLike, name: str, *, keep_shape: bool = False) -> NDArr
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     column = array.ndim == 2 and array.shape[1] == 1
-    return array[:, 0] if column and not keep_shape else array
+    if column and not keep_shape:
+        return array[:, 0]
+    return array
 
 
 def as_floats(values: ArrayLike, name: str, *, keep_shape: bool = False) -> Floats:
@@ -160,15 +165,16 @@ def finite_numbers(values: ArrayLike, name: str, **rows: int) -> Floats:
     return numbers
 
 
-def refuse_lazy(values: Any, name: str) -> None:
+def refuse_lazy(values: object, name: str) -> None:
     """Raise ValueError for a LazyFrame of polars, which has no data yet."""
     if type(values).__name__ == "LazyFrame":
-        refuse(name, values, "data", ". Call .collect() on it first", got="a LazyFrame")
+        raise ValueError(f"{name} must be data; got a LazyFrame. Call .collect() on it first")
 
 
 def _without_loss(values: Any, name: str) -> Any:
-    """A column or table of pyarrow or polars in a form that NumPy converts without another change
-    than null to NaN.
+    """A column or table of pyarrow or polars as NumPy converts it without loss.
+
+    Only null becomes NaN.
 
     NumPy itself gets some value for each null of a dictionary in several chunks, drops null
     characters at the end of texts of polars, and has no integers of 128 bits. Everything else is
@@ -183,7 +189,9 @@ def _without_loss(values: Any, name: str) -> Any:
         return np.concatenate([np.asarray(chunk) for chunk in values.chunks or [values]])
     if str(getattr(values, "dtype", "")) in ("Int128", "UInt128"):
         return _list_as_array(values.to_list(), name)
-    return values.to_numpy() if hasattr(kind, "to_physical") else values
+    if hasattr(kind, "to_physical"):
+        return values.to_numpy()
+    return values
 
 
 def _list_as_array(values: list[Any], name: str, keep_shape: bool = False) -> NDArray[Any]:
@@ -211,4 +219,6 @@ def _list_as_array(values: list[Any], name: str, keep_shape: bool = False) -> ND
     ):
         return array
     # Strings stay objects: arrays of strings ignore null characters at the end.
-    return array if array.dtype.kind in "biuf" and bool((objects == array).all()) else objects
+    if array.dtype.kind in "biuf" and bool((objects == array).all()):
+        return array
+    return objects

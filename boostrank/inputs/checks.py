@@ -1,8 +1,6 @@
-"""Checks of settings: counts, numbers in a range, names out of a list and random states; and of
-numbers in files.
+"""Checks of settings: counts, numbers in a range and names out of a list; and of numbers in files.
 
-Messages have the name of the setting, or of the part of the data. All warnings of the package are
-given here too.
+Messages have the name of the setting, or of the part of the data.
 """
 
 from __future__ import annotations
@@ -10,22 +8,24 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
-import inspect
 import math
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from numbers import Real
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T")
+
 
 def refuse(name: str, value: object, expected: str, advice: str = "", *, got: str = "") -> NoReturn:
-    """Raise ValueError for a value that is not the `expected` one; `name` is that of the setting or
-    argument.
+    """Raise ValueError for a value of a setting or argument that is not the `expected` one.
 
     `got` describes a value that is too long to be shown.
 
@@ -39,8 +39,9 @@ def refuse(name: str, value: object, expected: str, advice: str = "", *, got: st
 
 
 def refuse_first(bad: NDArray[np.bool_], message: Callable[[int], str]) -> None:
-    """Raise ValueError with the message about the first element that is bad, a function of its
-    number, if one is.
+    """Raise ValueError for the first element that is bad, if one is.
+
+    The message is a function of its number.
 
     Examples
     --------
@@ -54,8 +55,9 @@ def refuse_first(bad: NDArray[np.bool_], message: Callable[[int], str]) -> None:
 
 @contextmanager
 def named_part(name: str) -> Iterator[None]:
-    """Put the name of a part of the data, such as a fold, before the message of a ValueError that
-    it causes.
+    """Put the name of a part of the data before the message of a ValueError that it causes.
+
+    A part is such as a fold.
 
     Errors of subclasses are raised unchanged: those of XGBoost may follow from an interrupt.
 
@@ -74,12 +76,12 @@ def named_part(name: str) -> Iterator[None]:
         raise ValueError(f"{name}: {error}") from error
 
 
-def is_count(value: object) -> bool:
+def is_count(value: object) -> TypeGuard[int]:
     """Whether a value is an integer, and no truth value."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is a finite real number, and no truth value."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
@@ -89,8 +91,9 @@ def is_number(value: object) -> bool:
 
 
 def is_finite_text(text: str) -> bool:
-    """Whether a text is a finite decimal number, as files have them; ``float`` would take "1_0" for
-    10 too.
+    """Whether a text is a finite decimal number, as files have them.
+
+    ``float`` would take "1_0" for 10 too.
 
     Examples
     --------
@@ -103,21 +106,26 @@ def is_finite_text(text: str) -> bool:
         return False
 
 
-def check_count(name: str, value: Any, smallest: int | None = 1, *, optional: bool = False) -> None:
-    """Raise ValueError for a value that is not an integer of at least `smallest`; None is valid if
-    it is `optional`.
+def check_count(
+    name: str, value: object, smallest: int | None = 1, *, optional: bool = False
+) -> None:
+    """Raise ValueError for a value that is not an integer of at least `smallest`.
+
+    None is valid if it is `optional`.
     """
     if not (
         (optional and value is None)
         or (is_count(value) and (smallest is None or value >= smallest))
     ):
-        limit = "" if smallest is None else f" of at least {smallest}"
+        limit = ""
+        if smallest is not None:
+            limit = f" of at least {smallest}"
         refuse(name, value, f"{'None or ' * optional}an integer{limit}")
 
 
 def check_number(
     name: str,
-    value: Any,
+    value: object,
     *,
     above: float = -math.inf,
     below: float = math.inf,
@@ -125,8 +133,9 @@ def check_number(
     largest: float = math.inf,
     optional: bool = False,
 ) -> None:
-    """Raise ValueError for a value that is not a finite number within the limits; None is valid if
-    it is `optional`.
+    """Raise ValueError for a value that is not a finite number within the limits.
+
+    None is valid if it is `optional`.
 
     The limits are ``above < value < below`` and ``smallest <= value <= largest``.
     """
@@ -141,17 +150,18 @@ def check_number(
     refuse(name, value, f"{'None or ' * optional}a finite number {' and '.join(limits)}".rstrip())
 
 
-def check_flag(name: str, value: Any) -> None:
+def check_flag(name: str, value: object) -> None:
     """Raise ValueError for a value that is neither True nor False."""
     if not isinstance(value, (bool, np.bool_)):
         refuse(name, value, "True or False")
 
 
 def did_you_mean(
-    name: Any, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})
+    name: object, known: Iterable[str], shown: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The question that follows an unknown name in a message: the most similar known name; empty if
-    none is similar.
+    """The question that follows an unknown name in a message, with the most similar known name.
+
+    It is empty if none is similar.
 
     Parameters
     ----------
@@ -174,13 +184,13 @@ def did_you_mean(
     return f" (did you mean {shown.get(nearest, nearest)!r}?)"
 
 
-def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise ValueError for a value that is not one of the names in `choices`."""
     if not isinstance(value, str) or value not in choices:
         refuse(name, value, f"one of {', '.join(choices)}", did_you_mean(value, choices))
 
 
-def setting(default: Any, check: Any, **limits: Any) -> Any:
+def setting(default: T, check: Callable[..., None], **limits: object) -> T:
     """Make a field of a dataclass whose value :func:`check_settings` checks.
 
     Parameters
@@ -208,7 +218,7 @@ def setting(default: Any, check: Any, **limits: Any) -> Any:
     )
 
 
-def check_settings(settings: Any) -> None:
+def check_settings(settings: DataclassInstance) -> None:
     """Check the fields of a dataclass that :func:`setting` made, in their sequence.
 
     A subclass that gives a field another default must make it by :func:`setting` again.
@@ -216,76 +226,3 @@ def check_settings(settings: Any) -> None:
     for field in dataclasses.fields(settings):
         if "check" in field.metadata:
             field.metadata["check"](field.name, getattr(settings, field.name))
-
-
-def as_random_state(random_state: Any) -> np.random.RandomState:
-    """A RandomState, which scikit-learn uses: from None, a seed, or itself.
-
-    Examples
-    --------
-    >>> as_random_state(0).randint(10)
-    5
-    >>> as_random_state("a")
-    Traceback (most recent call last):
-    ValueError: random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got 'a'
-    """
-    from sklearn.utils import check_random_state
-
-    # NumPy takes True and False for the seeds 1 and 0.
-    if not isinstance(random_state, (bool, np.bool_)):
-        with suppress(ValueError):
-            return check_random_state(random_state)
-    refuse("random_state", random_state, "None, an integer from 0 to 2**32 - 1 or a RandomState")
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """A Generator of NumPy: from None, a seed, or itself.
-
-    Examples
-    --------
-    >>> int(as_generator(0).integers(10))
-    8
-    >>> as_generator(-1)
-    Traceback (most recent call last):
-    ValueError: random_state must be None, an integer of at least 0 or a numpy.random.Generator; got -1
-    """
-    if not isinstance(random_state, (bool, np.bool_)):
-        with suppress(TypeError, ValueError):
-            return np.random.default_rng(random_state)
-    refuse(
-        "random_state", random_state, "None, an integer of at least 0 or a numpy.random.Generator"
-    )
-
-
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Give a warning whose place is the line that called the package, through however many
-    functions.
-
-    Functions of other libraries may lie between functions of the package, such as those of joblib
-    between the ranker and the members of a bag: the place is the caller of the outermost function
-    of the package. In a thread that the package or a library has started, this is a line of the
-    library that runs the thread.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn("the log has no click")
-    >>> str(caught[0].message)
-    'the log has no click'
-    """
-    frame = place = inspect.currentframe()
-    while frame is not None:
-        if str(frame.f_globals.get("__name__")).partition(".")[0] == "boostrank":
-            place = frame.f_back or frame
-        frame = frame.f_back
-    # Python without frames is not supported.
-    assert place is not None
-    # warnings.warn would need the number of frames, and does not count those of imports.
-    module, registry = (
-        str(place.f_globals.get("__name__")),
-        place.f_globals.setdefault("__warningregistry__", {}),
-    )
-    warnings.warn_explicit(
-        message, category, place.f_code.co_filename, place.f_lineno, module, registry
-    )

@@ -1,6 +1,4 @@
-"""Write files atomically, write through to what is no regular file, and read files that may be
-compressed.
-"""
+"""Write files atomically or through to no regular file, and read compressed files."""
 
 from __future__ import annotations
 
@@ -20,9 +18,10 @@ from typing import IO, Any
 _PARQUET_MARK = b"PAR1"
 
 
-def as_path(path: Any) -> str:
-    """The path of a file as text; TypeError for what is no path: Python would open the file with
-    the number 0.
+def as_path(path: object) -> str:
+    """The path of a file as text; TypeError for what is no path.
+
+    Python would open the file with the number 0.
 
     Examples
     --------
@@ -83,8 +82,9 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[str], object
 
 
 def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
-    """Write lines in UTF-8 as :func:`write_atomically`, compressed by gzip if the name of the file
-    ends in ".gz".
+    """Write lines in UTF-8 as :func:`write_atomically`.
+
+    They are compressed by gzip if the name of the file ends in ".gz".
     """
 
     def write(temporary: str) -> None:
@@ -101,8 +101,9 @@ def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def open_decompressed(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file of text to read its bytes; they are decompressed if its content, not its name, is
-    that of gzip.
+    """Open a file of text to read its bytes.
+
+    They are decompressed if its content, not its name, is that of gzip.
 
     Raises
     ------

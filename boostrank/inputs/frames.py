@@ -1,75 +1,125 @@
-"""Columns and indices of DataFrames of pandas, polars and pyarrow."""
+"""Columns and indices of DataFrames of pandas."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NoReturn, TypeGuard
 
+import numpy as np
 import pandas as pd
 
-from boostrank.inputs.arrays import refuse_lazy
-from boostrank.inputs.checks import refuse
+from boostrank.inputs.checks import refuse, refuse_first
 
 #: Name of the column, or of the index level, of a DataFrame that contains the query ids.
 QID = "qid"
 # Columns with more different texts than this, and in most rows different ones, look like ids.
 _MAX_CATEGORIES = 20
+# What columns of objects may have beside None: numbers that pandas keeps as objects.
+_NUMERIC_OBJECTS = ("boolean", "decimal", "integer", "floating", "mixed-integer-float", "empty")
+# Number of rows of a DataFrame that are converted at once to look for infinity.
+_ROWS_PER_BLOCK = 4096
 
 
-def index_of(X: Any) -> Any:
+def index_of(X: object) -> pd.Index | None:
     """The index of a DataFrame of pandas, unless it has query ids; None for other features."""
-    return X.index if is_pandas(X) and QID not in X.index.names else None
+    if is_pandas(X) and QID not in X.index.names:
+        return X.index
+    return None
 
 
-def is_pandas(X: Any) -> bool:
+def is_pandas(X: object) -> TypeGuard[pd.DataFrame]:
     """Whether `X` is a DataFrame or a Series of pandas."""
     # A column may have the name of any attribute, so that only the attributes of the type count.
     return hasattr(type(X), "iloc")
 
 
-def to_pandas(X: Any) -> Any:
-    """Convert a polars DataFrame or a pyarrow Table to a pandas DataFrame; return anything else
-    unchanged.
+def plain_columns(X: pd.DataFrame, *, takes_infinity: bool) -> pd.DataFrame:
+    """A DataFrame whose columns have categories, or numbers of types that both libraries take.
+
+    Raises
+    ------
+    ValueError
+        For a column of other values, and for infinity, unless `takes_infinity`.
     """
-    kind = type(X)
-    is_table = hasattr(kind, "to_pandas") and (
-        hasattr(kind, "columns") or hasattr(kind, "column_names")
-    )
-    return X.to_pandas() if is_table and not is_pandas(X) else X
+    types: dict[Any, Any] = {}
+    categories: dict[int, Any] = {}
+    converted: dict[Any, Any] = {}
+    numbers = []
+    wrong = []
+    for i, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+        if isinstance(dtype, pd.CategoricalDtype):
+            continue
+        if isinstance(dtype, pd.ArrowDtype) and hasattr(dtype.pyarrow_dtype, "index_type"):
+            # astype("category") of pandas raises an error for nulls.
+            array: Any = X.iloc[:, i].array
+            categories[i] = array.__arrow_array__().to_pandas().array
+            continue
+        numbers.append(i)
+        is_object = pd.api.types.is_object_dtype(dtype)
+        if is_object and pd.api.types.infer_dtype(X.iloc[:, i]) in _NUMERIC_OBJECTS:
+            converted[name] = np.float64
+            continue
+        if dtype not in types:
+            types[dtype] = _plain_type(dtype)
+        if types[dtype] is None:
+            wrong.append(name)
+        elif types[dtype] != dtype:
+            converted[name] = types[dtype]
+    if wrong:
+        _refuse_columns(X, wrong)
+    X = replace_columns(X, categories)
+    if converted:
+        X = X.astype(converted)
+    if not takes_infinity:
+        _refuse_infinity(X, numbers)
+    return X
 
 
-def named_columns(X: Any, names: Sequence[str]) -> Any:
-    """The features as a pandas DataFrame whose columns have these names, those of the argument
-    `feature_name`.
+def categories_of(X: pd.DataFrame) -> dict[int, pd.Index]:
+    """The categories of each column that has a categorical type, by its index."""
+    types = enumerate(X.dtypes)
+    return {i: dtype.categories for i, dtype in types if isinstance(dtype, pd.CategoricalDtype)}
+
+
+def _plain_type(dtype: Any) -> Any:
+    """The type of a column of numbers, or one in its place that both libraries take.
+
+    It is None if the column has no numbers.
     """
-    # Imported on use: it takes long.
-    from scipy.sparse import issparse
+    plain = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
+    is_of_arrow = str(plain) in ("bool[pyarrow]", "null[pyarrow]")
+    is_number = pd.api.types.is_numeric_dtype(plain) or is_of_arrow
+    if not is_number or pd.api.types.is_complex_dtype(plain):
+        return None
+    return np.float64 if isinstance(plain, pd.ArrowDtype) else plain
 
-    X = to_pandas(X)
-    if len(names) != X.shape[1]:
-        refuse(
-            "feature_name",
-            names,
-            f"one name for each of the {X.shape[1]} columns of X",
-            got=f"{len(names)} names",
+
+def _refuse_columns(X: pd.DataFrame, names: Sequence[Hashable]) -> NoReturn:
+    """Raise ValueError for columns that are no numbers."""
+    columns = {name: X[name].dropna() for name in names}
+    advice = advice_on_texts(columns, f"X.drop(columns={names})", "X[{!r}].astype('category')")
+    got = ", ".join(f"{name!r} of the type {X[name].dtype}" for name in names)
+    refuse("columns of X", names, "numbers, bool or categories", f". {advice}", got=got)
+
+
+def _refuse_infinity(X: pd.DataFrame, numbers: list[int]) -> None:
+    """Raise ValueError if one of these columns contains infinity.
+
+    They are looked at together: single columns of pandas take longer than the prediction of a
+    query.
+    """
+    names = X.columns[numbers]
+    for start in range(0, len(X), _ROWS_PER_BLOCK):
+        columns = X.iloc[start : start + _ROWS_PER_BLOCK]
+        if len(numbers) < X.shape[1]:
+            columns = columns.iloc[:, numbers]
+        infinite = np.isinf(columns.to_numpy(np.float64, na_value=np.nan)).any(axis=0)
+        refuse_first(
+            infinite,
+            lambda i: (
+                f"the column {names[i]!r} of X contains infinity; use NaN for a missing value"
+            ),
         )
-    if is_pandas(X):
-        return X.set_axis(list(names), axis=1)
-    sparse: Any = pd.DataFrame.sparse
-    make: Any = sparse.from_spmatrix if issparse(X) else pd.DataFrame
-    return make(X, columns=list(names))
-
-
-def column_names(X: Any) -> list[Any]:
-    """Names of the columns of a DataFrame or a Table; an empty list for other features."""
-    # The names are called `columns` in pandas and polars, `column_names` in pyarrow; its `columns`
-    # are the data.
-    if hasattr(type(X), "column_names"):
-        return list(X.column_names)
-    if not hasattr(type(X), "columns"):
-        return []
-    refuse_lazy(X, "X")
-    return list(X.columns)
 
 
 def advice_on_texts(columns: Mapping[Any, pd.Series], leave_out: str, categories: str) -> str:
@@ -105,25 +155,18 @@ def advice_on_texts(columns: Mapping[Any, pd.Series], leave_out: str, categories
         if ids
         else ""
     )
-    choices = f", or make it categories ({categories.format(others[0])})" if others else ""
-    choices += ", or make numbers of dates, such as days since a fixed date" if dates else ""
+    choices = ""
+    if others:
+        choices = f", or make it categories ({categories.format(others[0])})"
+    if dates:
+        choices += ", or make numbers of dates, such as days since a fixed date"
     return f"{looks}Leave out what is no feature ({leave_out}){choices}"
 
 
-def without_column(X: Any, name: str) -> Any:
-    """Remove the column of this name from a DataFrame or a Table; data without such a column are
-    returned unchanged.
-    """
-    if name not in column_names(X):
-        return X
-    if is_pandas(X):
-        return X.drop(columns=name)
-    return X.drop_columns(name) if hasattr(type(X), "drop_columns") else X.drop(name)
+def replace_columns(X: pd.DataFrame, columns: Mapping[int, Any]) -> pd.DataFrame:
+    """A pandas DataFrame with other columns at these positions.
 
-
-def replace_columns(X: Any, columns: Mapping[int, Any]) -> Any:
-    """A pandas DataFrame with other columns at these positions; the values of the others are not
-    copied.
+    The values of the others are not copied.
 
     The DataFrame of the caller stays as it is.
     """

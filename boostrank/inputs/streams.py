@@ -1,23 +1,33 @@
-"""The protocol of features that are read in blocks of rows, so that they need not fit into
-memory.
+"""The protocol of features that are read in blocks of rows.
+
+They need not fit into memory.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from scipy.sparse import csr_array, csr_matrix
+
+#: Features of documents, one row for each: in memory, or in blocks that are read when needed.
+FeatureMatrix: TypeAlias = (
+    "NDArray[Any] | csr_array[Any] | csr_matrix[Any] | pd.DataFrame | FeatureStream"
+)
+#: The same, or arrays with consecutive rows of whole queries.
+FeatureBlocks: TypeAlias = "FeatureMatrix | list[NDArray[Any]]"
 #: Number of elements of a block: 16 MiB of float32.
 BLOCK_ELEMENTS = 2**22
 
 
 class FeatureStream(ABC):
-    """Features that take the place of the array `X`, and that rankers read in blocks while they
-    train and predict.
+    """Features in place of the array `X`, which rankers read in blocks.
 
     Attributes
     ----------
@@ -46,14 +56,15 @@ class FeatureStream(ABC):
 
     @abstractmethod
     def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
-        """Read the rows from `start` up to, but not with, `stop`; by default all rows. Infinite
-        values are errors.
+        """Read the rows from `start` up to, but not with, `stop`; by default all rows.
+
+        Infinite values are errors.
         """
 
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray[Any]:
         raise TypeError(
             f"{type(self).__name__} is not read into memory as a whole, unless you call its method "
             f"read()"
@@ -74,8 +85,9 @@ class FeatureStream(ABC):
         yield self.read()
 
     def own_features(self) -> Any:
-        """The features from which all are computed, in the same rows: these, or others in
-        memory.
+        """The features from which all are computed, in the same rows.
+
+        They are these, or others in memory.
         """
         return self
 

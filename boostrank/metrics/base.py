@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, refuse_first
-from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
+from boostrank.kernels.first_ranks import for_each_ranked
+from boostrank.kernels.ranked_measures import PerBlock, RankedMeasure, ranked_measure
+from boostrank.metrics.labels import CheckedLabels, GroupedLabels, labels_scores_queries
 from boostrank.metrics.names import measure_name, register
-from boostrank.queries.compiled import RankedMeasure, is_available
-from boostrank.queries.dcg import DCG, TIES, Ties, break_ties, compiled_measure
-from boostrank.queries.labels import Labels, as_labels
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.queries import Queries
-from boostrank.queries.rankings import RankedBlock, for_each_ranked
+from boostrank.queries.rankings import TIES, RankedBlock, Ties, break_ties
 from boostrank.queries.segments import Segments
 from boostrank.queries.weights import query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]
-#: The value of each query of a block, from its ranked documents.
-PerBlock = Callable[[RankedBlock], Floats]
 #: How the values of queries become one value.
 Summary = Literal["mean", "sum", "geometric mean"]
 #: In a geometric mean smaller values count as this, as in trec_eval, since one 0 would make it 0.
@@ -71,14 +70,15 @@ def mean_of_queries(values: Floats, weights: Floats, summary: Summary = "mean") 
     The sum is that of the values times their weights. The geometric mean is the exponential of the
     weighted mean of the logarithms of the values.
     """
-    filled, counted, is_geometric = (
-        np.nan_to_num(values),
-        ~np.isnan(values) * weights,
-        summary == "geometric mean",
-    )
-    total = (np.log(np.maximum(filled, MIN_GEOMETRIC)) if is_geometric else filled) @ counted
+    counted = ~np.isnan(values) * weights
+    filled = np.nan_to_num(values)
+    if summary == "geometric mean":
+        filled = np.log(np.maximum(filled, MIN_GEOMETRIC))
+    total = filled @ counted
+    if summary == "sum":
+        return float(total)
     mean = total / counted.sum()
-    return float(total if summary == "sum" else np.exp(mean) if is_geometric else mean)
+    return float(np.exp(mean) if summary == "geometric mean" else mean)
 
 
 #: What a measure may be defined for.
@@ -86,7 +86,8 @@ Domain = Literal["arrays and runs", "arrays", "runs"]
 #: Why a measure with this domain is not defined for the other one.
 _ADVICE = {
     "arrays": "it needs a score for each document of a query",
-    "runs": "it depends on which documents were judged or retrieved; pass judgments and a run to evaluate_run",
+    "runs": "it depends on which documents were judged or retrieved; "
+    "pass judgments and a run to evaluate_run",
 }
 
 
@@ -125,10 +126,8 @@ class Measure(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for attribute, choices in (("domain", Domain), ("summary", Summary)):
-            check_choice(
-                f"{attribute} of {cls.__name__}", getattr(cls, attribute), get_args(choices)
-            )
+        check_choice(f"domain of {cls.__name__}", cls.domain, get_args(Domain))
+        check_choice(f"summary of {cls.__name__}", cls.summary, get_args(Summary))
         if "name" in vars(cls):
             register(cls)
 
@@ -157,16 +156,20 @@ class Measure(ABC):
 
     @abstractmethod
     def _compute(
-        self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool
-    ) -> Any:
+        self,
+        y_true: ArrayLike | Labels,
+        y_score: ArrayLike,
+        qid: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        per_query: bool,
+    ) -> Floats | float:
         """As ``__call__``, whose arguments these are."""
 
     @abstractmethod
     def bind(
         self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None
     ) -> BoundMeasure:
-        """Compute the part of the measure that depends only on labels, to evaluate many arrays of
-        scores.
+        """Compute what depends only on labels, to evaluate many arrays of scores.
 
         Parameters
         ----------
@@ -191,22 +194,24 @@ class Measure(ABC):
 
     def arguments(self) -> str:
         """The arguments of :func:`boostrank.get_measure` that make this measure, as text."""
-        settings = [
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in fields(self)  # type: ignore[arg-type]
-            if field.name != self.at and getattr(self, field.name) != field.default
-        ]
-        return ", ".join(
-            [repr(measure_name(self.name, {}, getattr(self, self.at, None))), *settings]
-        )
+        name = measure_name(self.name, {}, getattr(self, self.at, None))
+        settings = [f"{key}={value!r}" for key, value in self._changed_settings().items()]
+        return ", ".join([repr(name), *settings])
+
+    def _changed_settings(self, always: Collection[str] = ()) -> dict[str, object]:
+        """Settings that have not their default, or are in `always`, without that after "@"."""
+        changed = {}
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            is_shown = field.name in always or value != field.default
+            if is_shown and field.name != self.at:
+                changed[field.name] = value
+        return changed
 
     def __str__(self) -> str:
-        settings = {
-            field.name: getattr(self, field.name)
-            for field in fields(self)  # type: ignore[arg-type]
-            if field.name not in ("ties", "empty", self.at)
-            and (field.name in self.always_named or getattr(self, field.name) != field.default)
-        }
+        settings = self._changed_settings(self.always_named)
+        settings.pop("ties", None)
+        settings.pop("empty", None)
         return measure_name(self.name, settings, getattr(self, self.at, None))
 
     def __repr__(self) -> str:
@@ -234,24 +239,25 @@ class BoundMeasure(ABC):
     """
 
     def __init__(self, measure: Measure, queries: Queries) -> None:
-        self.measure, self.queries = measure, queries
+        self.measure = measure
+        self.queries = queries
 
     def __str__(self) -> str:
         return str(self.measure)
 
     @abstractmethod
-    def per_query(self, scores: NDArray[Any]) -> Floats:
-        """Value of each query, shape (n_queries,), at finite grouped `scores`; NaN for queries that
-        are left out.
+    def per_query(self, scores: Floats) -> Floats:
+        """Value of each query, shape (n_queries,), at finite grouped `scores`.
+
+        It is NaN for queries that are left out.
         """
 
     @abstractmethod
-    def mean(self, scores: NDArray[Any]) -> float:
+    def mean(self, scores: Floats) -> float:
         """Weighted mean over queries at finite grouped `scores`."""
 
-    def results(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
-        """A list of one result: the name of the measure, its mean at finite grouped `scores`, and
-        True.
+    def results(self, scores: Floats) -> list[tuple[str, float, bool]]:
+        """A list of one result: name of the measure, mean at finite grouped `scores`, and True.
 
         Boosting libraries take such triples; True means that higher is better.
         """
@@ -276,8 +282,7 @@ class Prepared(NamedTuple):
 
 
 class PreparedRanks(NamedTuple):
-    """The same as :class:`Prepared`, for a measure that depends on the documents of the first ranks
-    of each query.
+    """As :class:`Prepared`, for a measure that depends on the first ranks of each query.
 
     Attributes
     ----------
@@ -303,20 +308,13 @@ class PreparedRanks(NamedTuple):
 
     @classmethod
     def of_dcg(cls, dcg: DCG, gains: Floats, queries: Segments, ties: Ties) -> PreparedRanks:
-        """Prepare DCG, undefined for queries whose gains are all 0, from the gains of all
-        documents.
-        """
-        return cls(
-            queries.max(gains) == 0,
-            dcg.cutoffs(queries),
-            dcg.per_block(gains, queries, ties),
-            ties != "average",
-        )
+        """Prepare DCG of the gains of all documents; it is undefined where all gains are 0."""
+        per_block = dcg.per_block(gains, queries, ties)
+        return cls(queries.max(gains) == 0, dcg.cutoffs(queries), per_block, ties != "average")
 
 
 class RankedDocuments(NamedTuple):
-    """Documents of a block of queries, sorted by rank: those within the cutoff, and those that are
-    tied with them.
+    """Documents of a block of queries by rank: those within the cutoff, and those tied with them.
 
     Attributes
     ----------
@@ -357,7 +355,9 @@ def ranked_documents(
     ties : {"average", "stable", "best", "worst"}
     """
     first = ranked.first(cutoffs[ranked.segments])
-    tied = first.tied if ties == "average" else Segments(np.arange(len(first.rows) + 1))
+    tied = first.tied
+    if ties != "average":
+        tied = Segments(np.arange(len(first.rows) + 1))
     rows = break_ties(first, quality, ties).rows
     return RankedDocuments(first.part, quality[rows], tied, first.counts)
 
@@ -369,42 +369,39 @@ def sum_over_ranks(
     ties: Ties,
     at_ranks: Callable[[RankedDocuments], Floats],
 ) -> PerBlock:
-    """The sum over the ranks of each query of a block, by the compiled library, or by NumPy if it
-    is not used.
+    """The sum over the ranks of each query of a block.
 
     Parameters
     ----------
     measure : {"average_precision", "reciprocal_rank", "err"}
-        What the compiled library computes.
+        What is summed.
     quality, cutoffs, ties
         As in :func:`ranked_documents`.
     at_ranks : callable
         The same with NumPy: a function of ranked documents that returns the summand of each, shape
         (n_ranked,).
     """
-    if is_available():
-        return lambda ranked: compiled_measure(measure, ranked, quality, cutoffs, ties)
 
     def with_numpy(ranked: RankedBlock) -> Floats:
         documents = ranked_documents(ranked, quality, cutoffs, ties)
         return documents.queries.sum(at_ranks(documents))
 
-    return with_numpy
+    return ranked_measure(measure, with_numpy, quality, cutoffs, ties)
 
 
 def values_of_measures(
     measures: Sequence[Prepared | PreparedRanks], scores: Floats, queries: Segments
 ) -> list[Floats]:
-    """Value of each query by each of several measures, at finite grouped `scores`; documents are
-    sorted once.
-    """
-    values: list[Floats] = [np.empty(queries.n_segments) for _ in measures]
+    """Value of each query by each measure at finite grouped `scores`; documents are sorted once."""
+    values: list[Floats] = []
     ranked: list[tuple[Floats, PreparedRanks]] = []
-    for i, measure in enumerate(measures):
+    for measure in measures:
         if isinstance(measure, PreparedRanks):
-            ranked.append((values[i], measure))
+            of_queries: Floats = np.empty(queries.n_segments)
+            ranked.append((of_queries, measure))
         else:
-            values[i] = measure.values(scores)
+            of_queries = measure.values(scores)
+        values.append(of_queries)
 
     def add_block(block: RankedBlock) -> None:
         with np.errstate(invalid="ignore"):  # 0/0 for queries where a measure is undefined
@@ -413,9 +410,8 @@ def values_of_measures(
 
     if ranked:
         cutoffs = np.maximum.reduce([measure.cutoffs for _, measure in ranked])
-        for_each_ranked(
-            queries, scores, cutoffs, add_block, stable=any(measure.stable for _, measure in ranked)
-        )
+        stable = any(measure.stable for _, measure in ranked)
+        for_each_ranked(queries, scores, cutoffs, add_block, stable=stable)
     return values
 
 
@@ -453,23 +449,26 @@ class QueryMeasure(Measure):
         check_choice("empty", self.empty, EMPTY)
         check_settings(self)
         if hasattr(self, "ties"):
-            check_choice(
-                "ties" if "average" in self.tie_rules else f"ties of {self}",
-                self.ties,
-                self.tie_rules,
-            )
+            name = "ties" if "average" in self.tie_rules else f"ties of {self}"
+            check_choice(name, self.ties, self.tie_rules)
 
     @abstractmethod
     def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:
         """Compute the part of the measure that depends only on labels."""
 
     def _compute(
-        self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool
-    ) -> Any:
+        self,
+        y_true: ArrayLike | Labels,
+        y_score: ArrayLike,
+        qid: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        per_query: bool,
+    ) -> Floats | float:
         self.check_domain("arrays")
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)
-        return compute_measures([self], labels, scores, queries, weights, per_query)[0]
+        (result,) = compute_measures([self], labels, scores, queries, weights, per_query)
+        return result
 
     def bind(
         self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None
@@ -481,12 +480,12 @@ class QueryMeasure(Measure):
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
 
     def _grouped(
-        self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None
+        self, y_true: ArrayLike | Labels, y_score: ArrayLike, qid: ArrayLike | None
     ) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""
         return labels_scores_queries(y_true, y_score, qid, str(self))
 
-    def _checked(self, labels: Any) -> Any:
+    def _checked(self, labels: ArrayLike | Labels) -> Any:
         """Grouped labels, checked."""
         return as_labels(labels).require_relevance_to_measure(str(self))
 
@@ -504,22 +503,25 @@ class BoundQueryMeasure(BoundMeasure):
         weights: Floats,
     ) -> None:
         super().__init__(measure, queries)
-        self.prepared, self._weights = prepared, weights
-        self.fill(
-            np.zeros(queries.n_queries)
-        )  # Raises ValueError if the measure is undefined for all queries.
+        self.prepared = prepared
+        self._weights = weights
+        # Raises ValueError if the measure is undefined for all queries.
+        self.fill(np.zeros(queries.n_queries))
 
-    def per_query(self, scores: NDArray[Any]) -> Floats:
-        return self.fill(values_of_measures([self.prepared], scores, self.queries)[0])
+    def per_query(self, scores: Floats) -> Floats:
+        return self.fill(self._values(scores))
 
-    def mean(self, scores: NDArray[Any]) -> float:
-        return self.mean_of(values_of_measures([self.prepared], scores, self.queries)[0])
+    def mean(self, scores: Floats) -> float:
+        return self.mean_of(self._values(scores))
+
+    def _values(self, scores: Floats) -> Floats:
+        (values,) = values_of_measures([self.prepared], scores, self.queries)
+        return values
 
     def fill(self, values: Floats) -> Floats:
-        """Replace the values of queries for which the measure is undefined; NaN for those that are
-        left out.
-        """
-        undefined, measure = self.prepared.undefined | np.isnan(values), self.measure
+        """Replace values of queries where the measure is undefined; NaN if they are left out."""
+        measure = self.measure
+        undefined = self.prepared.undefined | np.isnan(values)
         reason = measure.reason.format(measure)
         return fill_undefined(values, undefined, self.queries, measure.empty, self._weights, reason)
 
@@ -530,14 +532,15 @@ class BoundQueryMeasure(BoundMeasure):
 
 def compute_measures(
     measures: Iterable[QueryMeasure],
-    labels: Any,
+    labels: CheckedLabels,
     scores: Floats,
     queries: Queries,
     weights: Floats,
     per_query: bool,
-) -> list[Any]:
-    """Mean of each measure over queries, or its value for each query; documents are sorted once for
-    all measures.
+) -> list[Floats] | list[float]:
+    """Mean of each measure over queries, or its value for each query.
+
+    Documents are sorted once for all measures.
 
     Parameters
     ----------
@@ -554,14 +557,14 @@ def compute_measures(
         for measure in measures
     ]
     values = values_of_measures([measure.prepared for measure in bound], scores, queries)
-    return [
-        measure.fill(v) if per_query else measure.mean_of(v)
-        for measure, v in zip(bound, values, strict=True)
-    ]
+    results = zip(bound, values, strict=True)
+    if per_query:
+        return [measure.fill(of_queries) for measure, of_queries in results]
+    return [measure.mean_of(of_queries) for measure, of_queries in results]
 
 
 def as_value(setting: Any) -> Any:
-    """Convert a table of gains, or a discount with its parameter, to a tuple, which can be compared
-    and hashed.
-    """
-    return tuple(np.asarray(setting, dtype=object).tolist()) if np.ndim(setting) else setting
+    """A table of gains, or a discount with its parameter, as a tuple, which can be hashed."""
+    if np.ndim(setting) == 0:
+        return setting
+    return tuple(np.asarray(setting, dtype=object).tolist())

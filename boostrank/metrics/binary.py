@@ -10,8 +10,8 @@ import numpy as np
 
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice, check_number, setting
+from boostrank.kernels.ranked_measures import PerBlock
 from boostrank.metrics.base import (
-    PerBlock,
     PreparedRanks,
     QueryMeasure,
     RankedDocuments,
@@ -19,16 +19,18 @@ from boostrank.metrics.base import (
     sum_over_ranks,
 )
 from boostrank.metrics.labels import GroupedLabels
-from boostrank.queries.dcg import DCG, Ties, check_cutoff
-from boostrank.queries.rankings import RankedBlock
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.discounts import check_cutoff
+from boostrank.queries.rankings import RankedBlock, Ties
 from boostrank.queries.segments import Segments
 
 Denominator = Literal["all", "possible"]
 
 
 class RelevantDocuments(QueryMeasure):
-    """A measure for which documents are relevant or not, undefined for a query without relevant
-    documents.
+    """A measure for which documents are relevant or not.
+
+    It is undefined for a query without relevant documents.
 
     Parameters
     ----------
@@ -121,29 +123,26 @@ class Precision(BinaryMeasure):
 def _relevant_by(
     gains: Floats, divisors: Floats, queries: Segments, ties: Ties, cutoffs: Ints
 ) -> PerBlock:
-    """The number of relevant documents up to the cutoff of each query of a block, by its
-    divisor.
-    """
+    """The number of relevant documents up to the cutoff, divided by the divisor of the query."""
     n_relevant = DCG(discount=np.ones_like).per_block(gains, queries, ties, cutoffs)
     return lambda ranked: n_relevant(ranked) / divisors[ranked.segments]
 
 
 def _depths(k: int | float | None, queries: Segments) -> Floats:
-    """The number of ranks of each query that count; an integer cutoff, even if the query has fewer
-    documents.
+    """The number of ranks of each query that count.
+
+    An integer cutoff counts as it is, even if the query has fewer documents.
     """
-    is_count = isinstance(k, (int, np.integer))
-    return (np.full(queries.n_segments, k) if is_count else DCG(k).cutoffs(queries)).astype(
-        np.float64
-    )
+    if isinstance(k, (int, np.integer)):
+        return np.full(queries.n_segments, k, dtype=np.float64)
+    return DCG(k).cutoffs(queries).astype(np.float64)
 
 
 class FMeasure(BinaryMeasure):
-    """Mean over queries of the F measure of the first `k`: the weighted harmonic mean of precision
-    P and recall R.
+    """Mean over queries of the F measure of the first `k`.
 
-    ``F@k = (1 + beta^2) P R / (beta^2 P + R)`` with ``P = Prec@k`` and ``R = Recall@k``, and 0 if
-    both are 0.
+    It is the weighted harmonic mean of precision P and recall R, ``F@k = (1 + beta^2) P R /
+    (beta^2 P + R)`` with ``P = Prec@k`` and ``R = Recall@k``, and 0 if both are 0.
 
     Parameters
     ----------
@@ -180,8 +179,7 @@ class FMeasure(BinaryMeasure):
 
 
 class Recall(BinaryMeasure):
-    """Mean over queries of the recall: the share of the relevant documents that are among the first
-    `k`.
+    """Mean over queries of the recall: the share of relevant documents among the first `k`.
 
     ``Recall@k = #{relevant documents of rank <= k} / #{relevant documents}``. With ``k=None`` it is
     1.
@@ -212,116 +210,8 @@ class Recall(BinaryMeasure):
         return _relevant_by(gains, relevant, queries, self.ties, cutoffs)
 
 
-class Success(BinaryMeasure):
-    """Success, also called hit rate: the share of queries that have a relevant document among the
-    first `k`.
-
-    ``Success@k`` is 1 if a relevant document has a rank of at most `k`, and 0 otherwise. It is
-    ``success_k`` of trec_eval, ``Success@k`` of ir_measures and ``hit_rate@k`` of ranx.
-
-    Parameters
-    ----------
-    k, empty
-        See :func:`boostrank.ndcg_score`.
-    threshold : float, default 1
-        Labels of at least this are relevant.
-    ties : {"average", "stable", "best", "worst"}, default "average"
-        As in :func:`boostrank.ndcg_score`. "average" gives the share of the permutations of tied
-        documents that have a relevant document among the first `k`.
-
-    References
-    ----------
-    Craswell and Hawking, "Overview of the TREC-2004 web track", TREC 2004, for success at 1, 5 and
-    10.
-
-    Examples
-    --------
-    >>> from boostrank.metrics import get_measure
-    >>> get_measure("success@2")([0, 1, 1, 0, 0], [0.9, 0.5, 0.1, 0.2, 0.1], qid=[7, 7, 7, 8, 8])
-    0.5
-    >>> get_measure("success@2", ties="worst")([1, 0, 0], [0.5, 0.5, 0.5], qid=[7, 7, 7])
-    0.0
-    """
-
-    name: ClassVar[str] = "success"
-
-    def per_block(
-        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
-    ) -> PerBlock:
-        def per_block(ranked: RankedBlock) -> Floats:
-            documents = ranked_documents(ranked, gains, cutoffs, self.ties)
-            probability = documents.queries.sum(
-                np.where(documents.counts, first_relevant(documents), 0.0)
-            )
-            return np.minimum(probability, 1.0)
-
-        return per_block
-
-
-class ReciprocalRank(BinaryMeasure):
-    """Mean reciprocal rank (MRR): the mean over queries of the reciprocal of the rank of the first
-    relevant document.
-
-    ``RR@k = 1 / min{rank of a relevant document}``, and 0 if this rank is beyond `k`.
-
-    Parameters
-    ----------
-    k, ties, empty
-        See :func:`boostrank.ndcg_score`.
-    threshold : float, default 1
-        Labels of at least this are relevant.
-
-    References
-    ----------
-    Voorhees, "The TREC-8 question answering track report", 1999. McSherry and Najork, "Computing
-    information retrieval performance measures efficiently in the presence of tied scores", ECIR
-    2008.
-
-    Examples
-    --------
-    >>> from boostrank.metrics import get_measure
-    >>> get_measure("mrr")([0, 1, 1], [0.9, 0.5, 0.1], qid=[7, 7, 7])
-    0.5
-    >>> get_measure("mrr")([0, 1], [0.5, 0.5], qid=[7, 7])  # (1 + 1/2) / 2 over both permutations
-    0.75
-    """
-
-    name: ClassVar[str] = "mrr"
-
-    def per_block(
-        self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
-    ) -> PerBlock:
-        return sum_over_ranks("reciprocal_rank", gains, cutoffs, self.ties, _reciprocal_ranks)
-
-
-def _reciprocal_ranks(ranking: RankedDocuments) -> Floats:
-    """Probability that each document is the first relevant one, divided by its rank; 0 beyond the
-    cutoff.
-    """
-    return np.where(ranking.counts, first_relevant(ranking) / ranking.ranks, 0.0)
-
-
-def first_relevant(ranking: RankedDocuments) -> Floats:
-    """Probability that the document of each rank is the first relevant document of its query.
-
-    It is 0 outside of the first run of tied documents that contains a relevant document. If this
-    run has ``n`` documents of which ``m`` are relevant, the probability for its position t = 1..n
-    is ``C(n - t, m - 1) / C(n, m)``. It is computed as a product: ``m / (n - t + 1)``, the
-    probability that this document is relevant if the documents before it in the run are not, times
-    the probability that these are not.
-    """
-    tied, gains = ranking.tied, ranking.quality
-    none_before = ranking.queries.sum_before(gains)[tied.starts] == 0
-    left = tied.repeat(tied.sizes) - tied.positions
-    # If the remaining positions are as many as the relevant documents, the factor is 1, and so the
-    # product is 0 after it. Later factors would be larger than 1, and their product could overflow.
-    hit = np.minimum(tied.repeat(tied.sum(gains)) / left, 1.0)
-    return tied.repeat(none_before) * tied.product_before(1.0 - hit) * hit
-
-
 class AveragePrecision(BinaryMeasure):
-    """Mean average precision (MAP): the mean over queries of the precision at the ranks of relevant
-    documents.
+    """Mean average precision (MAP): mean over queries of the precision at relevant documents.
 
     ``AP@k = (1/R) sum over relevant documents of rank r <= k of Prec@r``, where ``R`` is the number
     of all relevant documents of the query, including those beyond rank `k`. These are ``map`` and
@@ -368,7 +258,9 @@ class AveragePrecision(BinaryMeasure):
     def per_block(
         self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
     ) -> PerBlock:
-        divisors = relevant if self.denominator == "all" else np.minimum(relevant, cutoffs)
+        divisors = relevant
+        if self.denominator == "possible":
+            divisors = np.minimum(relevant, cutoffs)
         total = sum_over_ranks(
             "average_precision", gains, cutoffs, self.ties, _precision_at_relevant
         )
@@ -376,20 +268,21 @@ class AveragePrecision(BinaryMeasure):
 
 
 def _precision_at_relevant(ranking: RankedDocuments) -> Floats:
-    """Expectation, over all permutations of ties, of the precision at each rank times the relevance
-    of its document.
+    """Expected precision at each rank times the relevance of its document, over tie permutations.
 
     It is 0 beyond the cutoff. Consider a run of ``n`` tied documents, ``m`` of them relevant, and
     ``A`` relevant documents before the run. The document at position t = 1..n of the run is
     relevant with probability ``m / n``. If it is, the expected number of relevant documents before
     it is ``A + (t - 1)(m - 1)/(n - 1)``.
     """
-    tied, gains = ranking.tied, ranking.quality
-    size, relevant = tied.sizes, tied.sum(gains)
+    tied = ranking.tied
+    gains = ranking.quality
+    relevant = tied.sum(gains)
     before = ranking.queries.sum_before(gains)[tied.starts]
-    others = (relevant - 1.0) / np.maximum(size - 1, 1)
+    others = (relevant - 1.0) / np.maximum(tied.sizes - 1, 1)
     n_relevant = tied.repeat(before) + 1.0 + tied.positions * tied.repeat(others)
-    return np.where(ranking.counts, tied.repeat(relevant / size) * n_relevant / ranking.ranks, 0.0)
+    probability = tied.repeat(relevant / tied.sizes)
+    return np.where(ranking.counts, probability * n_relevant / ranking.ranks, 0.0)
 
 
 class RankBiasedPrecision(BinaryMeasure):
@@ -431,21 +324,17 @@ class RankBiasedPrecision(BinaryMeasure):
     def per_block(
         self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
     ) -> PerBlock:
-        return DCG(discount=partial(_reading_probability, self.p)).per_block(
-            gains, queries, self.ties, cutoffs
-        )
+        dcg = DCG(discount=partial(_reading_probability, self.p))
+        return dcg.per_block(gains, queries, self.ties, cutoffs)
 
 
 def _reading_probability(p: float, ranks: Floats) -> Floats:
-    """Probability that the user reads each rank, divided by the expected number of ranks that he
-    reads.
-    """
+    """Probability that each rank is read, divided by the expected number of ranks that are read."""
     return (1.0 - p) * p ** (ranks - 1.0)
 
 
 class RPrecision(RelevantDocuments):
-    """Mean R-precision over queries: the precision at rank R, if R documents of the query are
-    relevant.
+    """Mean R-precision over queries: the precision at rank R of a query with R relevant documents.
 
     ``Rprec = #{relevant documents of rank <= R} / R``. It is the recall at R too. It is ``Rprec``
     of trec_eval and ir_measures.
@@ -530,13 +419,15 @@ class InterpolatedPrecision(RelevantDocuments):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
-        levels, cutoffs = LEVELS if self.recall is None else (self.recall,), labels.queries.sizes
+        cutoffs = labels.queries.sizes
+        levels = LEVELS if self.recall is None else (self.recall,)
         wanted = [np.floor(level * relevant + 0.9) for level in levels]
 
         def per_block(ranked: RankedBlock) -> Floats:
             documents = ranked_documents(ranked, gains, cutoffs, self.ties)
             n_relevant = documents.queries.sum_before(documents.quality) + documents.quality
-            precision, total = n_relevant / documents.ranks, np.zeros(documents.queries.n_segments)
+            precision = n_relevant / documents.ranks
+            total = np.zeros(documents.queries.n_segments)
             for number in wanted:
                 reached = n_relevant >= documents.queries.repeat(number[ranked.segments])
                 total += documents.queries.max(np.where(reached, precision, 0.0))
@@ -546,8 +437,7 @@ class InterpolatedPrecision(RelevantDocuments):
 
 
 class BinaryPreference(RelevantDocuments):
-    """Mean binary preference (bpref) over queries, which uses only the ranks of documents that were
-    judged.
+    """Mean binary preference (bpref) over queries, which uses only the ranks of judged documents.
 
     ``bpref = (1/R) sum over relevant documents of 1 - min(#{irrelevant documents ranked above it},
     R) / min(R, N)`` with the numbers ``R`` and ``N`` of documents that were judged relevant and
@@ -583,33 +473,31 @@ class BinaryPreference(RelevantDocuments):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         gains, relevant = labels.binary(self.threshold)
-        irrelevant = ((labels.judgments >= 0.0) & (labels.judgments < self.threshold)).astype(
-            np.float64
-        )
-        quality, cutoffs = gains - irrelevant, labels.queries.sizes
-        most = np.maximum(np.minimum(relevant, labels.queries.sum(irrelevant)), 1.0)
+        judgments = labels.judgments
+        is_irrelevant = (judgments >= 0.0) & (judgments < self.threshold)
+        irrelevant = is_irrelevant.astype(np.float64)
+        quality = gains - irrelevant
+        cutoffs = labels.queries.sizes
+        divisors = np.maximum(np.minimum(relevant, labels.queries.sum(irrelevant)), 1.0)
 
         def per_block(ranked: RankedBlock) -> Floats:
-            documents, numbers = (
-                ranked_documents(ranked, quality, cutoffs, self.ties),
-                ranked.segments,
-            )
-            above = _irrelevant_above(documents, documents.queries.repeat(relevant[numbers]))
-            preferred = (documents.quality > 0.0) * (
-                1.0 - above / documents.queries.repeat(most[numbers])
-            )
-            return documents.queries.sum(preferred) / relevant[numbers]
+            documents = ranked_documents(ranked, quality, cutoffs, self.ties)
+            queries = documents.queries
+            n_relevant = relevant[ranked.segments]
+            above = _irrelevant_above(documents, queries.repeat(n_relevant))
+            share_above = above / queries.repeat(divisors[ranked.segments])
+            preferred = (documents.quality > 0.0) * (1.0 - share_above)
+            return queries.sum(preferred) / n_relevant
 
         return PreparedRanks(relevant == 0, cutoffs, per_block, self.ties != "average")
 
 
 def _irrelevant_above(documents: RankedDocuments, relevant: Floats) -> Floats:
-    """Mean of ``min(#{irrelevant documents above}, R)`` over all permutations of ties, if the
-    document is relevant.
+    """Mean of ``min(#{irrelevant documents above}, R)`` of a relevant document over permutations.
 
-    Let ``A`` irrelevant documents be ranked before a run of tied documents with ``n`` irrelevant
-    ones. A relevant document of the run has each of the numbers 0..n of them above itself with the
-    same probability.
+    The permutations are those of tied documents. Let ``A`` irrelevant documents be ranked before a
+    run of tied documents with ``n`` irrelevant ones. A relevant document of the run has each of the
+    numbers 0..n of them above itself with the same probability.
 
     Parameters
     ----------
@@ -618,7 +506,8 @@ def _irrelevant_above(documents: RankedDocuments, relevant: Floats) -> Floats:
     relevant : ndarray, shape (n_ranked,)
         ``R``, for each document.
     """
-    tied, irrelevant = documents.tied, (documents.quality < 0.0).astype(np.float64)
+    tied = documents.tied
+    irrelevant = (documents.quality < 0.0).astype(np.float64)
     before = tied.repeat(documents.queries.sum_before(irrelevant)[tied.starts])
     among = tied.repeat(tied.sum(irrelevant)) + 1.0
     # The numbers below R are the first `below` ones of before, before + 1, ...; the others count as

@@ -1,6 +1,4 @@
-"""Measures of graded relevance: DCG, NDCG with its expectation over noisy labels, and expected
-reciprocal rank.
-"""
+"""Measures of graded relevance: DCG, NDCG, its expectation over noisy labels, and ERR."""
 
 from __future__ import annotations
 
@@ -21,17 +19,11 @@ from boostrank.metrics.base import (
     sum_over_ranks,
 )
 from boostrank.metrics.labels import GroupedLabels, check_scores, require_ids
-from boostrank.queries.dcg import (
-    DCG,
-    Discount,
-    Gain,
-    Ties,
-    check_cutoff,
-    check_relevance,
-    ratio_to_ideal,
-)
+from boostrank.ndcg.dcg import DCG, ratio_to_ideal
+from boostrank.ndcg.discounts import Discount, check_cutoff
+from boostrank.ndcg.gains import Gain, check_relevance
 from boostrank.queries.queries import Queries
-from boostrank.queries.rankings import RankedBlock
+from boostrank.queries.rankings import RankedBlock, Ties
 
 
 class DiscountedCumulativeGain(QueryMeasure):
@@ -73,9 +65,8 @@ class DiscountedCumulativeGain(QueryMeasure):
         return DCG(self.k, self.gain, self.discount)
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        return PreparedRanks.of_dcg(
-            self.dcg, self.dcg.gains_of(labels.values), labels.queries, self.ties
-        )
+        gains = self.dcg.gains_of(labels.values)
+        return PreparedRanks.of_dcg(self.dcg, gains, labels.queries, self.ties)
 
 
 class NDCG(DiscountedCumulativeGain):
@@ -148,11 +139,11 @@ class ExpectedReciprocalRank(QueryMeasure):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         largest = labels.queries.max(labels.values)
-        scale = float(largest.max())
-        check_number(
-            "max_grade, at least the largest label,", self.max_grade, smallest=scale, optional=True
-        )
-        highest = scale if self.max_grade is None else float(self.max_grade)
+        highest = float(largest.max())
+        if self.max_grade is not None:
+            name = "max_grade, at least the largest label,"
+            check_number(name, self.max_grade, smallest=highest, optional=True)
+            highest = float(self.max_grade)
         # The probability R that a document satisfies the user, without overflow.
         satisfaction = np.exp2(labels.values - highest) - np.exp2(-highest)
         cutoffs = DCG(self.k).cutoffs(labels.queries)
@@ -166,18 +157,18 @@ def _stops(ranking: RankedDocuments) -> Floats:
     For a run of tied documents that differ, the first rank has the sum over the run, and its other
     ranks have 0.
     """
-    satisfied, tied = ranking.quality, ranking.tied
-    reading = ranking.queries.product_before(1.0 - satisfied)
-    stops = np.zeros(len(satisfied))
+    tied = ranking.tied
+    reading = ranking.queries.product_before(1.0 - ranking.quality)
+    stops = np.zeros(len(reading))
     for size in np.unique(tied.sizes):
         runs = np.flatnonzero(tied.sizes == size)
-        stops[tied.starts[runs]] = reading[tied.starts[runs]] * _expected_stops(ranking, runs)
+        starts = tied.starts[runs]
+        stops[starts] = reading[starts] * _expected_stops(ranking, runs)
     return stops
 
 
 def _expected_stops(ranking: RankedDocuments, runs: Ints) -> Floats:
-    """Expected sum of :func:`_stops` over the ranks of runs of one size, given that the user reads
-    the first document.
+    """Expected sum of :func:`_stops` over the ranks of runs of one size, if their start is read.
 
     On average over all permutations of the documents of a run, the user reads on after t of them
     with probability ``P_t``. This is the mean, over all sets of t documents, of the product of
@@ -185,13 +176,16 @@ def _expected_stops(ranking: RankedDocuments, runs: Ints) -> Floats:
     probability t / i, so that ``P_t <- (1 - t/i) P_t + (t/i) (1 - R_i) P_(t-1)``.
     """
     rows = ranking.tied.starts[runs, None] + np.arange(ranking.tied.sizes[runs[0]])
-    satisfied, counts = ranking.quality[rows], ranking.counts[rows]
+    satisfied = ranking.quality[rows]
+    counts = ranking.counts[rows]
     n = int(counts.sum(axis=1).max())
-    reading, sizes = np.ones((n + 1, len(runs))), np.arange(1.0, n + 1.0)[:, None]
+    reading = np.ones((n + 1, len(runs)))
+    sizes = np.arange(1.0, n + 1.0)[:, None]
     for i in range(rows.shape[1]):
         share = np.minimum(sizes / (i + 1.0), 1.0)
         reading[1:] += share * ((1.0 - satisfied[:, i]) * reading[:-1] - reading[1:])
-    return (-np.diff(reading, axis=0).T * counts[:, :n] / ranking.ranks[rows[:, :n]]).sum(axis=1)
+    stops = -np.diff(reading, axis=0).T
+    return (stops * counts[:, :n] / ranking.ranks[rows[:, :n]]).sum(axis=1)
 
 
 def ndcg_score(
@@ -312,6 +306,7 @@ def expected_ndcg(
     True
     """
     queries = Queries.from_qid(require_ids(qid, "expected_ndcg"))
-    expected, values = check_relevance(bayes, "bayes"), check_scores(scores)
+    expected = check_relevance(bayes, "bayes")
+    values = check_scores(scores)
     check_lengths(qid=queries.n_documents, bayes=len(expected), scores=len(values))
     return DCG(k).of_ranking(queries.group(expected), queries.group(values), queries)

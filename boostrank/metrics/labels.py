@@ -1,6 +1,4 @@
-"""Labels, scores and query ids that measures get: checks, and what several measures compute from
-labels.
-"""
+"""Labels, scores and query ids of measures: checks, and what several measures compute of them."""
 
 from __future__ import annotations
 
@@ -12,10 +10,14 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import refuse_first
-from boostrank.queries.dcg import DCG, LevelCounts, count_levels
-from boostrank.queries.labels import Labels, as_labels
+from boostrank.ndcg.dcg import DCG, LevelCounts, count_levels
+from boostrank.ndcg.gains import Gain
+from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.queries import Queries, require_qid
 from boostrank.queries.segments import Segments
+
+#: Relevance, grouped by query, or other labels, if the measure takes them.
+CheckedLabels = Floats | Labels
 
 
 def labels_scores_queries(
@@ -34,10 +36,11 @@ def labels_scores_queries(
 
 
 def require_ids(qid: ArrayLike | None, measure: str) -> ArrayLike:
-    """Return the query ids; if they are None, raise ValueError that says how to pass them to
-    `measure`.
-    """
-    advice = "Pass qid=, the query id of each row. If all rows belong to one query, pass qid=numpy.zeros(len(y))."
+    """Return the query ids; for None, raise ValueError that says how to pass them to `measure`."""
+    advice = (
+        "Pass qid=, the query id of each row. If all rows belong to one query, "
+        "pass qid=numpy.zeros(len(y))."
+    )
     return require_qid(qid, measure, advice)
 
 
@@ -73,9 +76,8 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
             f"{name} must be one-dimensional, one per document; got shape {array.shape}"
         )
     floats = as_floats(array, name)
-    refuse_first(
-        ~np.isfinite(floats), lambda i: f"{name} must be finite; {name}[{i}] is {array[i]}"
-    )
+    not_finite = ~np.isfinite(floats)
+    refuse_first(not_finite, lambda i: f"{name} must be finite; {name}[{i}] is {array[i]}")
     if array.dtype.kind in "iuO" or array.dtype.itemsize > floats.dtype.itemsize:
         with np.errstate(invalid="ignore"):
             is_exact = (floats.astype(array.dtype) == array).all()
@@ -85,8 +87,9 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
 
 
 class GroupedLabels:
-    """Checked labels, grouped by query. What is computed from them is computed once for all
-    measures.
+    """Checked labels, grouped by query.
+
+    What is computed from them is computed once for all measures.
 
     Parameters
     ----------
@@ -99,24 +102,24 @@ class GroupedLabels:
         judged.
     """
 
-    def __init__(self, values: Any, queries: Segments, judgments: Floats | None = None) -> None:
-        self.values, self.queries = values, queries
+    def __init__(
+        self, values: CheckedLabels, queries: Segments, judgments: Floats | None = None
+    ) -> None:
+        #: Relevance for all measures except those that take other labels, which know their class.
+        self.values: Any = values
+        self.queries = queries
         self.judgments: Any = values if judgments is None else judgments
-        self._gains: tuple[Any, Floats, LevelCounts | None] | None = None
+        self._gains: tuple[Gain, Floats, LevelCounts | None] | None = None
 
     def binary(self, threshold: float) -> tuple[Floats, Floats]:
-        """Gain of each document, 1 if its label is at least `threshold` and otherwise 0, and sums
-        of queries.
-        """
+        """Gain of each document, 1 for a label of at least `threshold`, else 0; sums of queries."""
         gains = (self.values >= threshold).astype(np.float64)
         return gains, self.queries.sum(gains)
 
     def gains_and_ideal(self, dcg: DCG) -> tuple[Floats, Floats]:
-        """Gain of each document, and the ideal DCG of each query; gains are computed once for all
-        cutoffs.
-        """
+        """Gain of each document, computed once for all cutoffs, and ideal DCG of each query."""
         if self._gains is None or self._gains[0] != dcg.gain:
             gains = dcg.gains_of(self.values)
-            self._gains = dcg.gain, gains, count_levels(gains, self.queries)
+            self._gains = (dcg.gain, gains, count_levels(gains, self.queries))
         _, gains, counts = self._gains
         return gains, dcg.ideal(gains, self.queries, counts)

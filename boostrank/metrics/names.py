@@ -1,6 +1,4 @@
-"""The table of measures by name, and the grammar of names with settings, such as
-``ndcg(gain=linear)@10``.
-"""
+"""The table of measures by name, and the grammar of names such as ``ndcg(gain=linear)@10``."""
 
 from __future__ import annotations
 
@@ -12,12 +10,27 @@ from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from boostrank.inputs.checks import did_you_mean, refuse
+from boostrank.inputs.extensions import extension_names, find_extension
 
-#: Modules of this package that define measures. Each is imported when a name was not found in those
-#: before it.
-MODULES = ("graded", "binary", "pairs")
-#: The entry points of extensions: by the name of a measure, the module that defines it.
-MEASURES_OF_EXTENSIONS = "boostrank.measures"
+# A line for each measure: its name, and the module of its class in this package.
+_MODULES = {
+    "auc": "pairs",
+    "bpref": "binary",
+    "dcg": "graded",
+    "err": "graded",
+    "f": "binary",
+    "iprec": "binary",
+    "map": "binary",
+    "mrr": "first_relevant",
+    "ndcg": "graded",
+    "precision": "binary",
+    "rbp": "binary",
+    "recall": "binary",
+    "rprec": "binary",
+    "success": "first_relevant",
+}
+#: Extensions enter the classes of their measures here.
+ENTRY_POINTS = "boostrank.measures"
 #: The entry points of modules that know names of other libraries, by ``parse_name(text)`` and
 #: ``similar_name(text)``, which have the results of the functions of these names here, and None or
 #: "" for names that they do not know.
@@ -28,56 +41,46 @@ _FORM = re.compile(r"([\w-]+)(?:\((.*)\))?(?:@([0-9]+(?:\.[0-9]*)?|\.[0-9]+))?")
 
 
 def register(measure: type[Any]) -> None:
-    """Enter the class of a measure that has a name into :data:`MEASURES`, which :class:`Measure`
-    does for subclasses.
+    """Enter the class of a measure that has a name into :data:`MEASURES`.
+
+    :class:`Measure` does it for subclasses.
 
     Raises
     ------
     ValueError
         If another class has this name, or names with settings and cutoffs cannot begin with it.
     """
-    name: Any = measure.name
+    name: object = measure.name
     if not isinstance(name, str) or not re.fullmatch(r"[\w-]+", name):
-        refuse(
-            f"the name of {measure.__qualname__}", name, "a text of letters, digits, '_' and '-'"
-        )
+        expected = "a text of letters, digits, '_' and '-'"
+        refuse(f"the name of {measure.__qualname__}", name, expected)
     registered = _REGISTERED.setdefault(name, measure)
     # A class may be defined again, as where a cell of a notebook runs a second time.
-    if (registered.__module__, registered.__qualname__) != (
-        measure.__module__,
-        measure.__qualname__,
-    ):
+    if _full_name(registered) != _full_name(measure):
         raise ValueError(
             f"the measure {name!r} is {registered.__qualname__}; give {measure.__qualname__} "
-            f"another name"
+            "another name"
         )
     _REGISTERED[name] = measure
+
+
+def _full_name(kind: type) -> tuple[str, str]:
+    return kind.__module__, kind.__qualname__
 
 
 class _Measures(Mapping[str, type[Any]]):
     """Classes of measures by name; modules are imported when one of their measures is looked up."""
 
     def __getitem__(self, name: str) -> type[Any]:
-        for module in MODULES:
-            if name in _REGISTERED:
-                break
-            importlib.import_module(f"boostrank.metrics.{module}")
-        for entry in (
-            entry_points(group=MEASURES_OF_EXTENSIONS, name=name) if name not in _REGISTERED else ()
-        ):
-            try:
-                entry.load()
-                return _REGISTERED[name]
-            except (ImportError, AttributeError, KeyError) as error:
-                raise ImportError(
-                    f"the entry point {name}={entry.value} defines no such measure: {error!r}"
-                ) from error
+        # A class enters itself when it is defined.
+        if name not in _REGISTERED and name in _MODULES:
+            importlib.import_module(f"boostrank.metrics.{_MODULES[name]}")
+        elif name not in _REGISTERED:
+            find_extension(ENTRY_POINTS, name, type, "class of a measure")
         return _REGISTERED[name]
 
     def __iter__(self) -> Iterator[str]:
-        for module in MODULES:
-            importlib.import_module(f"boostrank.metrics.{module}")
-        return iter(sorted({*_REGISTERED, *entry_points(group=MEASURES_OF_EXTENSIONS).names}))
+        return iter(sorted({*_MODULES, *_REGISTERED, *extension_names(ENTRY_POINTS)}))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -94,20 +97,18 @@ class ParsedName(NamedTuple):
     settings: dict[str, Any]
 
 
-def measure_name(name: str, settings: Mapping[str, Any], at: Any = None) -> str:
-    """The name of a measure with settings in brackets, without spaces, and with a cutoff if it is
-    not None.
+def measure_name(name: str, settings: Mapping[str, object], at: float | None = None) -> str:
+    """The name of a measure with settings in brackets, without spaces, and with a cutoff.
 
     Examples
     --------
     >>> measure_name("ndcg", {"gain": "linear"}, 10), measure_name("ndcg", {"gain": (0, 1, 3)})
     ('ndcg(gain=linear)@10', 'ndcg(gain=(0,1,3))')
     """
-    texts = [
-        f"{key}={getattr(value, '__name__', value)}".replace(" ", "")
-        for key, value in settings.items()
-    ]
-    return name + (f"({','.join(texts)})" if texts else "") + ("" if at is None else f"@{at}")
+    texts = [f"{key}={getattr(value, '__name__', value)}" for key, value in settings.items()]
+    if texts:
+        name += f"({','.join(texts)})".replace(" ", "")
+    return name if at is None else f"{name}@{at}"
 
 
 def base_name(text: str) -> str:
@@ -116,23 +117,20 @@ def base_name(text: str) -> str:
 
 
 def split_name(text: str) -> tuple[str, str | None, int | float | None] | None:
-    """The name, the text in brackets and the number; None if the text is not like
-    ``ndcg(gain=linear)@10``.
-    """
+    """Name, text in brackets and number of a text like ``ndcg(gain=linear)@10``, else None."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
         return None
     name, arguments, number = match.groups()
-    return (
-        name,
-        arguments,
-        None if number is None else int(number) if number.isdecimal() else float(number),
-    )
+    if number is None:
+        return name, arguments, None
+    return name, arguments, int(number) if number.isdecimal() else float(number)
 
 
 def parse_name(text: str) -> ParsedName | None:
-    """Parse the name of a measure, with settings and a cutoff; None if it is not known, or is like
-    ``ndcg@x``.
+    """Parse the name of a measure, with settings and a cutoff.
+
+    It returns None for a name that is not known, or like ``ndcg@x``.
 
     Raises
     ------
@@ -153,7 +151,9 @@ def parse_name(text: str) -> ParsedName | None:
         return None
     name, arguments, at = parts
     settings = parse_arguments(arguments, text)
-    return ParsedName(name, settings if at is None else {**settings, MEASURES[name].at: at})
+    if at is not None:
+        settings[MEASURES[name].at] = at
+    return ParsedName(name, settings)
 
 
 def parse_arguments(arguments: str | None, text: str) -> dict[str, Any]:
@@ -163,13 +163,12 @@ def parse_arguments(arguments: str | None, text: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"f({arguments})", mode="eval").body
         keywords = call.keywords if isinstance(call, ast.Call) and not call.args else []
-        nodes = {str(keyword.arg): keyword.value for keyword in keywords if keyword.arg}
-        if not nodes or len(nodes) < len(keywords):
-            raise ValueError("not NAME=VALUE, each name once")
-        return {
-            key: node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
-            for key, node in nodes.items()
+        settings = {
+            keyword.arg: _value_of(keyword.value) for keyword in keywords if keyword.arg is not None
         }
+        if not settings or len(settings) < len(keywords):
+            raise ValueError("not NAME=VALUE, each name once")
+        return settings
     except (SyntaxError, ValueError) as error:
         form = "(gain=linear) or (rel=2)"
         raise ValueError(
@@ -177,7 +176,14 @@ def parse_arguments(arguments: str | None, text: str) -> dict[str, Any]:
         ) from None
 
 
-def similar_name(text: Any) -> str:
+def _value_of(node: ast.expr) -> Any:
+    """The value of an argument; a text needs no quotes."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return ast.literal_eval(node)
+
+
+def similar_name(text: object) -> str:
     """The end of an error message for an unknown name: what may be meant; "" if no name is similar.
 
     Examples
@@ -185,16 +191,17 @@ def similar_name(text: Any) -> str:
     >>> similar_name("ndgc@5"), similar_name("foo")
     (" (did you mean 'ndcg@5'?)", '')
     """
-    questions = (entry.load().similar_name(str(text)) for entry in entry_points(group=OTHER_NAMES))
+    for entry in entry_points(group=OTHER_NAMES):
+        question = entry.load().similar_name(str(text))
+        if question:
+            return str(question)
     name, _, cutoff = str(text).partition("@")
     end = f"@{cutoff}" if cutoff.isdecimal() else ""
-    similar_measure = did_you_mean(name, MEASURES, {measure: measure + end for measure in MEASURES})
-    return next(filter(None, questions), similar_measure)
+    return did_you_mean(name, MEASURES, {measure: measure + end for measure in MEASURES})
 
 
 def printed_name(text: str) -> str:
-    """The name of a measure as tables print it, with the settings of which libraries have different
-    defaults.
+    """The name of a measure as tables print it, with settings of which defaults differ by library.
 
     These are the gain of nDCG and the largest grade of ERR, as ir_measures writes them, and the
     probability of RBP.
@@ -203,13 +210,27 @@ def printed_name(text: str) -> str:
     --------
     >>> [printed_name(name) for name in ("nDCG@10", "nDCG(dcg='exp-log2')@5", "ndcg@10", "AP")]
     ['nDCG@10 (linear gain)', "nDCG(dcg='exp-log2')@5 (exp2 gain)", 'ndcg@10', 'AP']
-    >>> [printed_name(name) for name in ("rbp@10", "RBP(rel=1)", "rbp(p=0.5)", "ERR@20", "err(max_grade=4)")]
-    ['rbp@10 (p=0.8)', 'RBP(rel=1) (p=0.8)', 'rbp(p=0.5)', 'ERR@20 (max_grade=4)', 'err(max_grade=4)']
+    >>> [printed_name(name) for name in ("rbp@10", "RBP(rel=1)", "rbp(p=0.5)")]
+    ['rbp@10 (p=0.8)', 'RBP(rel=1) (p=0.8)', 'rbp(p=0.5)']
+    >>> [printed_name(name) for name in ("ERR@20", "err(max_grade=4)")]
+    ['ERR@20 (max_grade=4)', 'err(max_grade=4)']
     """
-    name = base_name(text) if split_name(text) else ""
-    gain = "exp2 gain" if "exp-log2" in text else "gain table" if "gains" in text else "linear gain"
-    grade = "" if "max_grade" in text else "max_grade=largest label"
-    unnamed = {"nDCG": gain, "ERR": "max_grade=4", "err": grade}.get(name, "")
-    if name.lower() == "rbp" and not re.search(r"\bp=", text):
-        unnamed = f"p={MEASURES['rbp'].p}"
+    unnamed = _unnamed_setting(base_name(text), text) if split_name(text) else ""
     return f"{text} ({unnamed})" if unnamed else text
+
+
+def _unnamed_setting(name: str, text: str) -> str:
+    """The setting that :func:`printed_name` adds to the name `text`, which begins with `name`."""
+    if name == "nDCG" and "exp-log2" in text:
+        return "exp2 gain"
+    if name == "nDCG" and "gains" in text:
+        return "gain table"
+    if name == "nDCG":
+        return "linear gain"
+    if name == "ERR":
+        return "max_grade=4"
+    if name == "err" and "max_grade" not in text:
+        return "max_grade=largest label"
+    if name.lower() == "rbp" and not re.search(r"\bp=", text):
+        return f"p={MEASURES['rbp'].p}"
+    return ""

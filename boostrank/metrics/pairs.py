@@ -1,6 +1,4 @@
-"""Pairs of documents that a ranking reverses, and the area under the ROC curve, which counts
-them.
-"""
+"""Pairs of documents that a ranking reverses, and the area under the ROC curve, made of them."""
 
 from __future__ import annotations
 
@@ -12,14 +10,12 @@ from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
-from boostrank.queries.dcg import Ties, break_ties
-from boostrank.queries.rankings import RankedBlock
+from boostrank.queries.rankings import RankedBlock, Ties, break_ties
 from boostrank.queries.segments import Segments
 
 
 def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:
-    """Number the different labels of each query, and count its pairs of documents with equal
-    labels.
+    """Number the different labels of each query, and count its pairs of equal labels.
 
     Returns
     -------
@@ -38,22 +34,21 @@ def label_codes(labels: Floats, queries: Segments) -> tuple[Ints, Ints]:
 
 
 def count_reversed_pairs(codes: Ints, ranked: RankedBlock, ties: Ties) -> Floats:
-    """Number of pairs of documents that a ranking of all documents reverses, for each query of a
-    block.
+    """Number of pairs of documents of each query of a block that a ranking of all reverses.
 
     A pair is reversed if the document with the larger code is ranked first. Tied documents are
     ranked by the tie rule `ties`; with ``"average"`` half of their pairs are reversed.
     """
-    rules: tuple[Ties, ...] = ("best", "worst") if ties == "average" else (ties,)
+    rules: tuple[Ties, ...] = (ties,)
+    if ties == "average":
+        rules = ("best", "worst")
     rankings = [break_ties(ranked, -1.0 * codes, rule) for rule in rules]
-    return np.mean(
-        [count_inversions(codes[ranking.rows], ranking.part) for ranking in rankings], axis=0
-    )
+    counts = [count_inversions(codes[ranking.rows], ranking.part) for ranking in rankings]
+    return np.mean(counts, axis=0)
 
 
 def count_inversions(codes: Ints, queries: Segments) -> Ints:
-    """Number of pairs of documents of each query of which the first has the larger code, shape
-    (n_queries,).
+    """Number of pairs of each query of which the first has the larger code, shape (n_queries,).
 
     Whether a pair is such an inversion depends on the highest bit in which its codes differ. So,
     for each bit from the highest to the lowest, and among documents with equal higher bits, the
@@ -66,9 +61,8 @@ def count_inversions(codes: Ints, queries: Segments) -> Ints:
         ones_before = agree.sum_before(bits)
         count += queries.sum((1 - bits) * ones_before)
         n_zeros = agree.sizes - agree.sum(bits)
-        position = np.where(
-            bits == 1, agree.repeat(n_zeros) + ones_before, agree.positions - ones_before
-        )
+        if_one = agree.repeat(n_zeros) + ones_before
+        position = np.where(bits == 1, if_one, agree.positions - ones_before)
         moved = np.empty_like(codes)
         moved[agree.repeat(agree.starts) + position] = codes
         codes = moved
@@ -115,7 +109,8 @@ class AUC(QueryMeasure):
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries
         gains, relevant = labels.binary(self.threshold)
-        pairs, codes = relevant * (queries.sizes - relevant), (1.0 - gains).astype(np.int64)
+        pairs = relevant * (queries.sizes - relevant)
+        codes = (1.0 - gains).astype(np.int64)
 
         def per_block(ranked: RankedBlock) -> Floats:
             n_pairs = pairs[ranked.segments]

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Floats, as_array
+from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.inputs.checks import refuse_first
 from boostrank.metrics.base import MIN_GEOMETRIC, Summary
-from boostrank.queries.by_id import align, by_id, is_by_id, refuse_unknown
+from boostrank.queries.by_id import ValuesById, align, by_id, is_by_id, refuse_unknown
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import index_has_ids, weighted_means
 
@@ -32,9 +33,10 @@ def as_groups(values: Any) -> pd.Categorical:
     return pd.Categorical(values).remove_unused_categories()
 
 
-def query_groups(by: Any, queries: Queries) -> pd.Categorical:
-    """The groups of queries whose documents are in arrays; see :func:`boostrank.evaluate` for the
-    forms of `by`.
+def query_groups(by: ValuesById | ArrayLike, queries: Queries) -> pd.Categorical:
+    """The groups of queries whose documents are in arrays.
+
+    :func:`boostrank.evaluate` describes the forms of `by`.
 
     Raises
     ------
@@ -42,20 +44,21 @@ def query_groups(by: Any, queries: Queries) -> pd.Categorical:
         If there is neither one value per query nor one per document, if values differ within a
         query, a value is missing, or a query is not known.
     """
-    lengths = (queries.n_queries, queries.n_documents)
     if is_by_id(by) or (isinstance(by, pd.Series) and _has_ids(by, queries)):
         series = by_id(by, "by")
         refuse_unknown(series, np.asarray(queries.ids), "by")
         return as_groups(align(series, queries.ids, "by"))
-    values = pd.Series(by if isinstance(by, (pd.Series, pd.Categorical)) else as_array(by, "by"))
-    if len(values) not in lengths:
+    if not isinstance(by, (pd.Series, pd.Categorical)):
+        by = as_array(by, "by")
+    values = pd.Series(by)
+    if len(values) not in (queries.n_queries, queries.n_documents):
         raise ValueError(
-            f"by must have one value per query ({lengths[0]}) or per document ({lengths[1]}), or "
-            f"be a dict, a Series or a DataFrame by query id; got {len(values)} values"
+            f"by must have one value per query ({queries.n_queries}) or per document "
+            f"({queries.n_documents}), or be a dict, a Series or a DataFrame by query id; "
+            f"got {len(values)} values"
         )
-    refuse_first(
-        values.isna().to_numpy(), lambda i: f"by must have no missing values; by[{i}] is missing"
-    )
+    is_missing = values.isna().to_numpy()
+    refuse_first(is_missing, lambda i: f"by must have no missing values; by[{i}] is missing")
     if len(values) == queries.n_documents:
         if queries.permutation is not None:
             values = values.iloc[queries.permutation]
@@ -76,13 +79,12 @@ def table_of_queries(
     per_query: bool,
     summaries: Summaries | None,
 ) -> pd.DataFrame:
-    """The values of each query by each measure; with groups, the groups too, or only means of
-    groups.
-    """
-    if groups is not None and not per_query:
+    """The values of each query by each measure; with groups, these too, or only their means."""
+    if groups is None:
+        return table
+    if not per_query:
         return group_means(table, groups, weights, summaries)
-    if groups is not None:
-        table.insert(0, GROUP, np.asarray(groups, dtype=object))
+    table.insert(0, GROUP, np.asarray(groups, dtype=object))
     return table
 
 
@@ -112,39 +114,40 @@ def group_means(
     """
     names = [*groups.categories, ALL_QUERIES]
     # Each query counts twice: in its group, and in that of all queries.
-    codes, weights = (
-        np.concatenate([groups.codes, np.full(len(groups), len(groups.categories))]),
-        np.tile(weights, 2),
-    )
+    codes = np.concatenate([groups.codes, np.full(len(groups), len(groups.categories))])
+    weights = np.tile(weights, 2)
     parts = []
     for measure in values.columns:
-        of_queries, summary = (
-            np.tile(values[measure].to_numpy(), 2),
-            (summaries or {}).get(str(measure), "mean"),
-        )
-        if summary == "geometric mean":
-            of_queries = np.log(np.maximum(of_queries, MIN_GEOMETRIC))
-        means = weighted_means(of_queries, weights, codes, len(names))
-        mean, margin = means.mean, means.margin()
-        if summary == "sum":
-            mean, margin = (
-                1.0 * np.bincount(codes, weights * of_queries),
-                np.full(len(names), np.nan),
-            )
-        ends = {"mean": mean, "low": mean - margin, "high": mean + margin}
-        if summary == "geometric mean":
-            ends = {name: np.exp(end) for name, end in ends.items()}
-        parts.append(
-            pd.DataFrame({GROUP: names, "metric": measure, "queries": means.n_values, **ends})
-        )
+        of_queries = np.tile(values[measure].to_numpy(), 2)
+        summary = "mean" if summaries is None else summaries.get(str(measure), "mean")
+        part = _means(of_queries, weights, codes, len(names), summary)
+        part.insert(0, GROUP, names)
+        part.insert(1, "metric", measure)
+        parts.append(part)
     table = pd.concat(parts)
     # The index of each part numbers the groups.
     return table.sort_index(kind="stable").reset_index(drop=True)
 
 
+def _means(
+    of_queries: Floats, weights: Floats, codes: Ints, n_groups: int, summary: Summary
+) -> pd.DataFrame:
+    """Number of queries, mean and interval of each group; `codes` has the group of each query."""
+    if summary == "geometric mean":
+        of_queries = np.log(np.maximum(of_queries, MIN_GEOMETRIC))
+    means = weighted_means(of_queries, weights, codes, n_groups)
+    mean = means.mean
+    margin = means.margin()
+    if summary == "sum":
+        mean = 1.0 * np.bincount(codes, weights * of_queries)
+        margin = np.full(n_groups, np.nan)
+    ends = {"mean": mean, "low": mean - margin, "high": mean + margin}
+    if summary == "geometric mean":
+        ends = {name: np.exp(end) for name, end in ends.items()}
+    return pd.DataFrame({"queries": means.n_values, **ends})
+
+
 def _has_ids(by: pd.Series, queries: Queries) -> bool:
-    """Whether the index of a Series has query ids, and not row numbers; as weights of queries in a
-    Series.
-    """
+    """Whether the index of a Series has query ids, as for weights of queries, not row numbers."""
     of_queries = len(by) != queries.n_documents or queries.n_documents == queries.n_queries
     return of_queries and index_has_ids(by, queries, "by")

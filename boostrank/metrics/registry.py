@@ -1,6 +1,4 @@
-"""Measures by name: :func:`get_measure` and :func:`evaluate`; and functions of users as
-measures.
-"""
+"""Measures by name: :func:`get_measure`, :func:`evaluate`, and functions of users as measures."""
 
 from __future__ import annotations
 
@@ -8,11 +6,11 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_flag, did_you_mean, refuse
@@ -27,15 +25,20 @@ from boostrank.metrics.names import (
     similar_name,
 )
 from boostrank.metrics.query_groups import query_groups, table_of_queries
-from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Labels
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import Labels
+from boostrank.queries.by_id import ValuesById
 from boostrank.queries.queries import Queries, find_qid, id_index
 from boostrank.queries.weights import query_weights
 
+Made = TypeVar("Made")
+#: A name, a measure, or a function of labels, scores and query ids.
+MeasureLike = str | Measure | Callable[..., Any]
+#: One or several measures, also as objects of ir_measures, in a dict by name.
+MeasuresLike = MeasureLike | Iterable[object] | Mapping[str, object]
 
-def get_measure(
-    measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any
-) -> Measure:
+
+def get_measure(measure: MeasureLike = "ndcg@10", **settings: object) -> Measure:
     """Make a measure, which is a metric with its settings.
 
     All functions with measures as arguments, such as :func:`evaluate`,
@@ -94,14 +97,15 @@ def get_measure(
         return _changed(measure, settings)
     if is_of_ir_measures(measure):
         return _from_name(str(measure), settings)
-    return (
-        FunctionMeasure(measure, settings) if callable(measure) else _from_name(measure, settings)
-    )
+    if callable(measure):
+        return FunctionMeasure(measure, settings)
+    return _from_name(measure, settings)
 
 
 def default_measure(labels: Labels, dcg: DCG) -> Measure:
-    """The measure by which rankers are scored unless another one is given, with those settings of
-    `dcg` that it has.
+    """The measure by which rankers are scored unless another one is given.
+
+    It has those settings of `dcg` that there are for it.
 
     Examples
     --------
@@ -111,36 +115,36 @@ def default_measure(labels: Labels, dcg: DCG) -> Measure:
     get_measure('click-dcg@10')
     """
     kind = MEASURES[labels.default_measure]
-    names = {setting.name for setting in fields(kind)}
-    return kind(**{name: getattr(dcg, name) for name in ("k", "gain", "discount") if name in names})
+    names = {setting.name for setting in fields(kind)} & {"k", "gain", "discount"}
+    measure: Measure = kind(**{name: getattr(dcg, name) for name in names})
+    return measure
 
 
-def is_of_ir_measures(measure: Any) -> bool:
+def is_of_ir_measures(measure: object) -> bool:
     """Whether a measure is an object of the package ir_measures, whose text is its name."""
     return type(measure).__module__.startswith("ir_measures.")
 
 
-def _from_name(text: Any, settings: dict[str, Any]) -> Measure:
+def _from_name(text: object, settings: Mapping[str, object]) -> Measure:
     library, colon, rest = str(text).partition(":")
     if colon and library in LIBRARY_SETTINGS:
         return _changed(_of_library(library, _from_name(rest, {})), settings)
     parsed = parse_name(text) if isinstance(text, str) else None
     if parsed is None:
         raise unknown_name(text)
-    return from_parsed(parsed, text, settings)
+    return from_parsed(parsed, str(text), settings)
 
 
-def unknown_name(text: Any) -> ValueError:
+def unknown_name(text: object) -> ValueError:
     """The error for a name of a measure that is not known."""
     return ValueError(
         "measure must be a Measure, a function, a name in boostrank.metrics.MEASURES, with a "
-        "cutoff as in "
-        f"'ndcg@10', or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got "
+        "cutoff as in 'ndcg@10', or a name of ir_measures, such as 'AP' or 'P(rel=2)@5'; got "
         f"{text!r}{similar_name(text)}"
     )
 
 
-def from_parsed(parsed: ParsedName, text: str, settings: Mapping[str, Any]) -> Measure:
+def from_parsed(parsed: ParsedName, text: str, settings: Mapping[str, object]) -> Measure:
     """Make the measure of the name `text`, with further settings."""
     kind = MEASURES[parsed.name]
     twice = [setting for setting in settings if setting in parsed.settings]
@@ -150,7 +154,8 @@ def from_parsed(parsed: ParsedName, text: str, settings: Mapping[str, Any]) -> M
         )
     all_settings = {**parsed.settings, **settings}
     _check_names(kind, all_settings)
-    return kind(**all_settings)
+    made: Measure = kind(**all_settings)
+    return made
 
 
 class Above(float):
@@ -187,17 +192,19 @@ LIBRARY_SETTINGS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-def _of_library(library: str, measure: Any) -> Measure:
+def _of_library(library: str, measure: Measure) -> Measure:
     """A measure with the conventions that LightGBM or XGBoost has for it."""
     if measure.name not in LIBRARY_SETTINGS[library]:
         refuse(f"a measure of {library}", str(measure), f"ndcg or map, as in '{library}:ndcg@10'")
-    settings = LIBRARY_SETTINGS[library][measure.name]
-    return _changed(measure, settings if measure.k is None else {**settings, "k": measure.k})
+    settings = dict(LIBRARY_SETTINGS[library][measure.name])
+    # A cutoff in the name is that of the measure, in place of that of the library.
+    k = getattr(measure, "k", None)
+    if k is not None:
+        settings["k"] = k
+    return _changed(measure, settings)
 
 
-def named_measures(
-    measures: str | Measure | Iterable[Any] | Mapping[str, Any],
-) -> dict[str, Measure]:
+def named_measures(measures: MeasuresLike) -> dict[str, Measure]:
     """Return measures of arrays of labels and scores by name.
 
     Parameters
@@ -228,16 +235,18 @@ def named_measures(
     return named
 
 
-def by_name(measures: Any, make: Callable[[Any], Measure]) -> dict[str, Measure]:
+def by_name(measures: MeasuresLike, make: Callable[[Any], Made]) -> dict[str, Made]:
     """The measures that a function makes, by name; see :func:`named_measures`."""
     if isinstance(measures, Mapping):
         return {str(name): make(measure) for name, measure in measures.items()}
-    named: dict[str, Measure] = {}
-    for listed in (
-        [measures] if isinstance(measures, (str, Measure)) or callable(measures) else measures
-    ):
+    if isinstance(measures, (str, Measure)) or callable(measures):
+        measures = [measures]
+    named: dict[str, Made] = {}
+    for listed in measures:
         measure = make(listed)
-        name = str(listed if isinstance(listed, str) or is_of_ir_measures(listed) else measure)
+        # A name stays as the caller has written it.
+        is_name = isinstance(listed, str) or is_of_ir_measures(listed)
+        name = str(listed) if is_name else str(measure)
         if name in named:
             raise ValueError(
                 f"two measures are called {name!r}: pass a dict of measures by different names"
@@ -250,11 +259,11 @@ def evaluate(
     y_true: ArrayLike | Labels,
     y_score: ArrayLike,
     qid: ArrayLike | None = None,
-    measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("ndcg@10",),
+    measures: MeasuresLike = ("ndcg@10",),
     *,
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
-    by: Any = None,
+    by: ValuesById | ArrayLike | None = None,
 ) -> Any:
     """Compute several measures of the same scores, over all queries or by group of queries.
 
@@ -327,26 +336,38 @@ def evaluate(
     check_flag("per_query", per_query)
     named = named_measures(measures)
     of_queries = per_query or by is not None
-    query_measures = [measure for measure in named.values() if isinstance(measure, QueryMeasure)]
-    if isinstance(y_true, Labels) or len(query_measures) < len(named):
-        settings: dict[str, Any] = {"sample_weight": sample_weight, "per_query": of_queries}
-        values = {
-            name: measure(y_true, y_score, qid, **settings) for name, measure in named.items()
-        }
-    else:
-        labels, scores, queries = labels_scores_queries(
-            y_true, y_score, qid, next(iter(named), "evaluate")
-        )
-        weights = query_weights(sample_weight, queries, grouped=False)
-        results = compute_measures(query_measures, labels, scores, queries, weights, of_queries)
-        values = dict(zip(named, results, strict=True))
+    values = _values(named, y_true, y_score, qid, sample_weight, of_queries)
     if not of_queries:
         return {name: float(value) for name, value in values.items()}
-    queries = Queries.from_qid(require_ids(find_qid(None, qid, y_true)[1], "evaluate"))
+    _, ids = find_qid(None, qid, y_true)
+    queries = Queries.from_qid(require_ids(ids, "evaluate"))
     groups = None if by is None else query_groups(by, queries)
     weights = query_weights(sample_weight, queries, grouped=False)
     table = pd.DataFrame(values, index=id_index(queries.ids).rename("qid"))
     return table_of_queries(table, groups, weights, per_query, None)
+
+
+def _values(
+    named: Mapping[str, Measure],
+    y_true: ArrayLike | Labels,
+    y_score: ArrayLike,
+    qid: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    per_query: bool,
+) -> dict[str, Any]:
+    """Mean of each measure over queries, or its value for each query, by name."""
+    query_measures = [measure for measure in named.values() if isinstance(measure, QueryMeasure)]
+    if isinstance(y_true, Labels) or len(query_measures) < len(named):
+        return {
+            name: measure(y_true, y_score, qid, sample_weight=sample_weight, per_query=per_query)
+            for name, measure in named.items()
+        }
+    # Documents are sorted once for all measures.
+    first = next(iter(named), "evaluate")
+    labels, scores, queries = labels_scores_queries(y_true, y_score, qid, first)
+    weights = query_weights(sample_weight, queries, grouped=False)
+    results = compute_measures(query_measures, labels, scores, queries, weights, per_query)
+    return dict(zip(named, results, strict=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -372,21 +393,26 @@ class FunctionMeasure(Measure):
             try:
                 signature.bind("y_true", "y_score", "qid", **self.settings)
             except TypeError as error:
-                expected = (
-                    "a measure must be a function (y_true, y_score, qid, **settings) -> value"
-                )
-                raise TypeError(f"{expected}; {self}{signature}: {error}") from error
+                expected = "a function (y_true, y_score, qid, **settings) -> value"
+                raise TypeError(
+                    f"a measure must be {expected}; {self}{signature}: {error}"
+                ) from error
 
     def __str__(self) -> str:
-        return measure_name(
-            getattr(self.function, "__name__", type(self.function).__name__), self.settings
-        )
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return measure_name(name, self.settings)
 
     def _compute(
-        self, y_true: Any, y_score: Any, qid: Any, sample_weight: Any, per_query: bool
-    ) -> Any:
-        require_ids(find_qid(None, qid, y_true)[1], str(self))
-        settings: dict[str, Any] = dict(self.settings)
+        self,
+        y_true: ArrayLike | Labels,
+        y_score: ArrayLike,
+        qid: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        per_query: bool,
+    ) -> Floats | float:
+        _, ids = find_qid(None, qid, y_true)
+        require_ids(ids, str(self))
+        settings = dict(self.settings)
         if sample_weight is not None:
             settings["sample_weight"] = sample_weight
         if per_query:
@@ -396,32 +422,37 @@ class FunctionMeasure(Measure):
     def bind(
         self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None
     ) -> BoundMeasure:
-        per_query = None if weights is None else query_weights(weights, queries)
-        return _BoundFunction(self, labels, queries, per_query)
+        of_queries = None if weights is None else query_weights(weights, queries)
+        return _BoundFunction(self, labels, queries, of_queries)
 
     def arguments(self) -> str:
-        return ", ".join(
-            [base_name(str(self)), *(f"{name}={value!r}" for name, value in self.settings.items())]
-        )
+        settings = [f"{name}={value!r}" for name, value in self.settings.items()]
+        return ", ".join([base_name(str(self)), *settings])
 
 
 class _BoundFunction(BoundMeasure):
     """A :class:`FunctionMeasure` bound to the labels of one data set."""
 
     def __init__(
-        self, measure: Measure, labels: Any, queries: Queries, weights: Floats | None
+        self,
+        measure: Measure,
+        labels: ArrayLike | Labels,
+        queries: Queries,
+        weights: Floats | None,
     ) -> None:
         super().__init__(measure, queries)
-        self._labels, self._weights, self._qid = labels, weights, queries.repeat(queries.ids)
+        self._labels = labels
+        self._weights = weights
+        self._qid = queries.repeat(queries.ids)
 
-    def per_query(self, scores: NDArray[Any]) -> Floats:
+    def per_query(self, scores: Floats) -> Floats:
         return np.asarray(self.measure(self._labels, scores, self._qid, per_query=True))
 
-    def mean(self, scores: NDArray[Any]) -> float:
+    def mean(self, scores: Floats) -> float:
         return float(self.measure(self._labels, scores, self._qid, sample_weight=self._weights))
 
 
-def _changed(measure: Measure, settings: Mapping[str, Any]) -> Measure:
+def _changed(measure: Measure, settings: Mapping[str, object]) -> Measure:
     """Return the measure with these settings changed."""
     if not settings:
         return measure
@@ -432,13 +463,12 @@ def _changed(measure: Measure, settings: Mapping[str, Any]) -> Measure:
     return replace(changeable, **settings)
 
 
-def _check_names(measure: Any, settings: Mapping[str, Any]) -> None:
-    """Raise TypeError for a setting that the measure does not have."""
-    names = [setting.name for setting in fields(measure)]
+def _check_names(kind: type[Any], settings: Iterable[str]) -> None:
+    """Raise TypeError for the name of a setting that measures of this class do not have."""
+    names = [setting.name for setting in fields(kind)]
     for name in settings:
         if name not in names:
-            near, listed = did_you_mean(name, names), ", ".join(names)
             raise TypeError(
-                f"the measure {measure.name!r} has no setting {name!r}{near}; its settings are "
-                f"{listed}"
+                f"the measure {kind.name!r} has no setting {name!r}{did_you_mean(name, names)}; "
+                f"its settings are {', '.join(names)}"
             )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import sklearn
 from numpy.typing import ArrayLike
@@ -13,8 +12,21 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 
 from boostrank.inputs.checks import refuse
 from boostrank.metrics.base import Measure
-from boostrank.metrics.registry import get_measure
-from boostrank.queries.queries import find_qid, require_qid
+from boostrank.metrics.registry import MeasureLike, get_measure
+from boostrank.queries.queries import Features, find_qid, require_qid
+
+
+class Estimator(Protocol):
+    """An estimator of scikit-learn or in its style, such as a ranker or a Pipeline.
+
+    It has `fit` too, whose arguments differ.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name."""
+
+    def set_params(self, **parameters: object) -> object:
+        """Change parameters."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,8 +56,8 @@ class RankingScorer:
 
     def __call__(
         self,
-        estimator: Any,
-        X: Any,
+        estimator: Estimator,
+        X: Features,
         y: ArrayLike,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -55,24 +67,25 @@ class RankingScorer:
         `sample_weight` has the weights of the queries in the mean: one for each query, or one for
         each document, equal within a query. Raises ValueError if there are no query ids.
         """
-        ids = require_qid(find_qid(X, qid, y)[1], f"the scorer {self!r}")
+        _, ids = find_qid(X, qid, y)
+        ids = require_qid(ids, f"the scorer {self!r}")
         ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         warn_of_training_data = getattr(ranker, "_warn_of_training_data", None)
         if warn_of_training_data is not None:
             warn_of_training_data(X, ids, y)
-        return float(
-            self.measure(
-                y, call_with_qid(estimator, "predict", ids, X), ids, sample_weight=sample_weight
-            )
-        )
+        scores = call_with_qid(estimator, "predict", ids, X)
+        return float(self.measure(y, scores, ids, sample_weight=sample_weight))
 
     def __repr__(self) -> str:
-        qid = "" if self.qid_request is True else f"qid={self.qid_request!r}"
-        weights = f"sample_weight={self.weights_request!r}" if self.weights_request else ""
-        requests = ", ".join(filter(None, [qid, weights]))
-        return f"make_scorer({self.measure.arguments()})" + (
-            f".set_score_request({requests})" if requests else ""
-        )
+        call = f"make_scorer({self.measure.arguments()})"
+        requests = []
+        if self.qid_request is not True:
+            requests.append(f"qid={self.qid_request!r}")
+        if self.weights_request:
+            requests.append(f"sample_weight={self.weights_request!r}")
+        if requests:
+            call += f".set_score_request({', '.join(requests)})"
+        return call
 
     def set_score_request(
         self, *, qid: bool | str = True, sample_weight: bool | str | None = False
@@ -97,12 +110,11 @@ class RankingScorer:
         make_scorer('ndcg@10').set_score_request(sample_weight='query_weight')
         """
         if qid is not True and not isinstance(qid, str):
-            refuse(
-                "qid",
-                qid,
-                "True, or the name under which query ids are passed, without which there is no "
-                "score",
+            expected = (
+                "True, or the name under which query ids are passed, "
+                "without which there is no score"
             )
+            refuse("qid", qid, expected)
         # As in scikit-learn, this scorer itself changes: a caller who ignores the result gets
         # weighted means too.
         object.__setattr__(self, "qid_request", qid)
@@ -110,9 +122,7 @@ class RankingScorer:
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """The metadata that scikit-learn's routing passes to this scorer: `qid`, and weights if
-        they are requested.
-        """
+        """The metadata that scikit-learn passes to this scorer: `qid`, and weights if requested."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=self.qid_request)
         if self.weights_request:
@@ -120,9 +130,10 @@ class RankingScorer:
         return request
 
 
-def call_with_qid(estimator: Any, method: str, qid: ArrayLike | None, *arguments: Any) -> Any:
-    """Call a method of any estimator, with the query ids if it, or a step of a Pipeline, takes them
-    there.
+def call_with_qid(
+    estimator: Estimator, method: str, qid: ArrayLike | None, *arguments: object
+) -> Any:
+    """Call a method of any estimator, with query ids if it, or a step of a Pipeline, takes them.
 
     Examples
     --------
@@ -132,19 +143,18 @@ def call_with_qid(estimator: Any, method: str, qid: ArrayLike | None, *arguments
     array([0.5])
     """
     with sklearn.config_context(enable_metadata_routing=True):
-        takes_qid = qid is not None and get_routing_for_object(estimator).consumes(method, ["qid"])
-        return getattr(estimator, method)(*arguments, **({"qid": qid} if takes_qid else {}))
+        call = getattr(estimator, method)
+        if qid is not None and get_routing_for_object(estimator).consumes(method, ["qid"]):
+            return call(*arguments, qid=qid)
+        return call(*arguments)
 
 
-def make_scorer(
-    measure: str | Measure | Callable[..., Any] = "ndcg@10", **settings: Any
-) -> RankingScorer:
-    """Make a scorer for scikit-learn's model selection: the mean of a measure over the queries of
-    the held-out rows.
+def make_scorer(measure: MeasureLike = "ndcg@10", **settings: object) -> RankingScorer:
+    """Make a scorer for scikit-learn's model selection: the mean of a measure over queries.
 
-    It gets `qid` from scikit-learn's metadata routing. If routing is not enabled, X must be a
-    DataFrame with a column or an index level named "qid", or y a PreferenceGraph. Without query ids
-    it raises an error.
+    The queries are those of the held-out rows. The scorer gets `qid` from scikit-learn's metadata
+    routing. If routing is not enabled, X must be a DataFrame with a column or an index level named
+    "qid", or y a PreferenceGraph. Without query ids it raises an error.
 
     Parameters
     ----------

@@ -1,6 +1,4 @@
-"""Cross-validation, learning curves and grid search on folds of whole queries, with
-scikit-learn.
-"""
+"""Cross-validation, learning curves and grid search of scikit-learn on folds of whole queries."""
 
 from __future__ import annotations
 
@@ -18,23 +16,27 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 from sklearn.utils.validation import _num_samples
 
 from boostrank.inputs.arrays import check_lengths, refuse_lazy
-from boostrank.inputs.checks import as_random_state, check_number, refuse
+from boostrank.inputs.checks import check_number, refuse
+from boostrank.inputs.random_state import as_random_state
 from boostrank.metrics import Measure, default_measure, make_scorer
-from boostrank.metrics.scorers import call_with_qid
+from boostrank.metrics.registry import MeasuresLike
+from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.estimators import accept_qid, unwrap
-from boostrank.model_selection.splits import Folds, make_folds
-from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import as_labels
-from boostrank.queries.queries import Queries, find_qid, require_qid
+from boostrank.model_selection.splits import Folds, Seed, Splitter, make_folds
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import Labels, as_labels
+from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 from boostrank.queries.weights import document_weights
+
+#: Arguments of the `fit` of an estimator by name, such as `sample_weight`.
+FitArguments = Mapping[str, Any]
 
 
 class QueryGridSearchCV(model_selection.GridSearchCV):
-    """Result of :func:`grid_search`: scikit-learn's ``GridSearchCV``, with metadata routing enabled
-    in its methods.
+    """Result of :func:`grid_search`: scikit-learn's ``GridSearchCV`` with metadata routing.
 
-    ``fit`` and ``score`` take `qid`, and `X` may be a DataFrame with a column or an index level
-    named "qid". The attributes are those of ``GridSearchCV``.
+    Routing is enabled in its methods. ``fit`` and ``score`` take `qid`, and `X` may be a DataFrame
+    with a column or an index level named "qid". The attributes are those of ``GridSearchCV``.
 
     Examples
     --------
@@ -50,9 +52,8 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
     True
     """
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Search, and train `best_estimator_` with the best parameters, as ``GridSearchCV.fit``
-        with routing enabled.
+    def fit(self, X: Features, y: ArrayLike | Labels | None = None, **params: object) -> Self:
+        """Search, and train `best_estimator_` with the best parameters, as ``GridSearchCV.fit``.
 
         Parameters
         ----------
@@ -67,20 +68,18 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
             self.best_estimator_: Any = unwrap(self.best_estimator_)
         return self
 
-    def predict(self, X: Any, qid: ArrayLike | None = None) -> Any:
-        """Predict the score of each row by `best_estimator_`; a column "qid" of a DataFrame is no
-        feature.
+    def predict(self, X: Features, qid: ArrayLike | None = None) -> Any:
+        """Predict the score of each row by `best_estimator_`.
 
-        `qid` are the lists of a ranker with `query_features`, as in its own `predict`.
+        A column "qid" of a DataFrame is no feature. `qid` are the lists of a ranker with
+        `query_features`, as in its own `predict`.
         """
         X, qid = find_qid(X, qid)
-        return (
-            super().predict(X)
-            if qid is None
-            else call_with_qid(self.best_estimator_, "predict", qid, X)
-        )
+        if qid is None:
+            return super().predict(X)
+        return call_with_qid(self.best_estimator_, "predict", qid, X)
 
-    def score(self, X: Any, y: Any = None, **params: Any) -> float:
+    def score(self, X: Features, y: ArrayLike | Labels | None = None, **params: Any) -> float:
         """Score `best_estimator_` by the scorer that `refit` names.
 
         Parameters
@@ -91,20 +90,22 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
             `qid`, the query id of each row. May be left out as in :func:`grid_search`.
         """
         X, qid = find_qid(X, params.get("qid"), y)
+        if qid is not None:
+            params["qid"] = qid
         with sklearn.config_context(enable_metadata_routing=True):
-            return float(super().score(X, y, **(params if qid is None else {**params, "qid": qid})))
+            return float(super().score(X, y, **params))
 
 
 def cross_validate(
-    ranker: Any,
-    X: Any,
-    y: ArrayLike,
+    ranker: Estimator,
+    X: Features,
+    y: ArrayLike | Labels,
     qid: ArrayLike | None = None,
     *,
-    cv: Any = 5,
-    scoring: Any = None,
-    params: Mapping[str, Any] | None = None,
-    **options: Any,
+    cv: Splitter = 5,
+    scoring: MeasuresLike | None = None,
+    params: FitArguments | None = None,
+    **options: object,
 ) -> dict[str, Any]:
     """Cross-validate a ranker on folds of whole queries.
 
@@ -175,14 +176,14 @@ def cross_validate(
 
 
 def learning_curve(
-    ranker: Any,
-    X: Any,
-    y: ArrayLike,
+    ranker: Estimator,
+    X: Features,
+    y: ArrayLike | Labels,
     qid: ArrayLike | None = None,
     *,
     train_sizes: Iterable[float] = (0.1, 0.25, 0.5, 0.75, 1.0),
-    cv: Any = 5,
-    random_state: Any = 0,
+    cv: Splitter = 5,
+    random_state: Seed = 0,
     **options: Any,
 ) -> pd.DataFrame:
     """Cross-validate a ranker with different numbers of training queries.
@@ -232,32 +233,36 @@ def learning_curve(
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "learning_curve"))
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
-    folds, random = make_folds(X, y, queries, cv), as_random_state(random_state)
+    folds = make_folds(X, y, queries, cv)
+    random = as_random_state(random_state)
     permuted = [random.permutation(np.unique(number[train])) for train, _ in folds]
-    rows, smaller_folds = [], []
+    rows = []
+    smaller_folds = []
     for size in sizes:
-        for fold, (available, (train, test)) in enumerate(zip(permuted, folds, strict=True)):
-            n_queries = max(1, round(size * len(available)))
-            rows.append((size, n_queries, fold))
-            smaller_folds.append((train[np.isin(number[train], available[:n_queries])], test))
-    scores = cross_validate(ranker, X, y, qid, cv=smaller_folds, **options)
+        for i, (train, test) in enumerate(folds):
+            n_queries = max(1, round(size * len(permuted[i])))
+            is_kept = np.isin(number[train], permuted[i][:n_queries])
+            rows.append((size, n_queries, i))
+            smaller_folds.append((train[is_kept], test))
+    results = cross_validate(ranker, X, y, qid, cv=smaller_folds, **options)
     table = pd.DataFrame(rows, columns=["train_size", "n_queries", "fold"])
-    return table.assign(
-        **{name: values for name, values in scores.items() if name.startswith(("test_", "train_"))}
-    )
+    for name, values in results.items():
+        if name.startswith(("test_", "train_")):
+            table[name] = values
+    return table
 
 
 def grid_search(
-    ranker: Any,
-    grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
-    X: Any,
-    y: ArrayLike,
+    ranker: Estimator,
+    grid: Mapping[str, Sequence[object]] | Sequence[Mapping[str, Sequence[object]]],
+    X: Features,
+    y: ArrayLike | Labels,
     qid: ArrayLike | None = None,
     *,
-    cv: Any = 5,
-    scoring: Any = None,
-    params: Mapping[str, Any] | None = None,
-    **options: Any,
+    cv: Splitter = 5,
+    scoring: MeasuresLike | None = None,
+    params: FitArguments | None = None,
+    **options: object,
 ) -> QueryGridSearchCV:
     """Search for the best parameters of a ranker by cross-validation on folds of whole queries.
 
@@ -300,21 +305,20 @@ def grid_search(
     options.setdefault("error_score", "raise")
     if options.get("refit", True) is True:
         options["refit"] = next(iter(scorers))
-    return QueryGridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options).fit(X, y, **params)
+    search = QueryGridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options)
+    return search.fit(X, y, **params)
 
 
 def _prepare(
-    ranker: Any,
-    X: Any,
-    y: Any,
+    ranker: Estimator,
+    X: Features,
+    y: ArrayLike | Labels,
     qid: ArrayLike | None,
-    cv: Any,
-    scoring: Any,
-    params: Mapping[str, Any] | None,
-) -> tuple[Any, Any, Folds, dict[str, Any], dict[str, Any]]:
-    """A ranker that takes query ids, features, folds, scorers, and the arguments of `fit` with one
-    value per row.
-    """
+    cv: Splitter,
+    scoring: MeasuresLike | None,
+    params: FitArguments | None,
+) -> tuple[Any, Features, Folds, dict[str, Any], dict[str, Any]]:
+    """A ranker that takes query ids, features, folds, scorers, and arguments of `fit` by row."""
     params = dict(params or {})
     refuse_lazy(y, "y")
     X, qid = find_qid(X, qid, y)
@@ -324,42 +328,43 @@ def _prepare(
         weights = document_weights(params["sample_weight"], queries, may_differ=True, grouped=False)
         params["sample_weight"] = queries.ungroup(weights)
     ranker = _requesting(accept_qid(ranker), params)
-    return (
-        ranker,
-        X,
-        make_folds(X, y, queries, cv),
-        _scorers(scoring, y),
-        {**params, "qid": queries.qid},
-    )
+    params["qid"] = queries.qid
+    return ranker, X, make_folds(X, y, queries, cv), _scorers(scoring, y), params
 
 
-def _requesting(ranker: Any, names: Iterable[str]) -> Any:
-    """A clone of a ranker whose `fit` requests these arguments; the other steps of a Pipeline do
-    not.
+def _requesting(ranker: Estimator, names: Iterable[str]) -> Any:
+    """A clone of a ranker whose `fit` requests these arguments; of a Pipeline, only the last step.
 
     Requests that the user has set are not changed.
     """
-    ranker = clone(ranker)
-    steps = [step for _, step in ranker.steps] if isinstance(ranker, Pipeline) else [ranker]
+    cloned: Any = clone(ranker)
+    steps = [cloned]
+    if isinstance(cloned, Pipeline):
+        steps = [step for _, step in cloned.steps]
     with sklearn.config_context(enable_metadata_routing=True):
         for step in steps:
             request = get_routing_for_object(step)
-            requests = request.fit.requests if isinstance(request, MetadataRequest) else {}
+            if not isinstance(request, MetadataRequest):
+                continue
+            requests = request.fit.requests
             unset = [name for name in names if name in requests and requests[name] is None]
             if unset:
                 step.set_fit_request(**dict.fromkeys(unset, step is steps[-1]))
-    return ranker
+    return cloned
 
 
-def _scorers(scoring: Any, y: Any) -> dict[str, Any]:
+def _scorers(scoring: MeasuresLike | None, y: ArrayLike | Labels) -> dict[str, Any]:
     """Scorers by name."""
     if scoring is None:
         scoring = default_measure(as_labels(y), DCG(k=10))
-    if isinstance(scoring, (str, Measure)) or callable(scoring):
-        scoring = {"score": scoring}
-    elif not isinstance(scoring, Mapping):
-        scoring = {str(measure): measure for measure in scoring}
-    return {
-        name: make_scorer(scorer) if isinstance(scorer, (str, Measure)) else scorer
-        for name, scorer in scoring.items()
-    }
+    named: dict[str, Any]
+    if isinstance(scoring, Mapping):
+        named = dict(scoring)
+    elif isinstance(scoring, (str, Measure)) or callable(scoring):
+        named = {"score": scoring}
+    else:
+        named = {str(measure): measure for measure in scoring}
+    for name, scorer in named.items():
+        if isinstance(scorer, (str, Measure)):
+            named[name] = make_scorer(scorer)
+    return named

@@ -1,5 +1,4 @@
-"""One interface for the rankers of LightGBM, XGBoost and CatBoost and other estimators: `fit` with
-query ids.
+"""One interface for rankers of LightGBM, XGBoost and CatBoost and others: `fit` with query ids.
 
 This module imports none of these libraries. It knows their classes by name, because the caller has
 imported them.
@@ -10,12 +9,12 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import sklearn
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
@@ -23,16 +22,15 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset
-from boostrank.inputs.arrays import check_lengths
-from boostrank.metrics.scorers import call_with_qid
-from boostrank.queries.labels import as_labels
-from boostrank.queries.queries import Queries, find_qid, positions_by_id, require_qid
+from boostrank.inputs.arrays import Floats, check_lengths
+from boostrank.metrics.scorers import Estimator, call_with_qid
+from boostrank.ndcg.labels import Labels, as_labels
+from boostrank.queries.queries import Features, Queries, find_qid, positions_by_id, require_qid
 from boostrank.queries.weights import document_weights, require_equal_weights
 
 
 class Library(NamedTuple):
-    """How the `fit` of a library's ranker takes queries and validation data, and how to read its
-    number of rounds.
+    """How the `fit` of a library's ranker takes queries, and how to read its number of rounds.
 
     Attributes
     ----------
@@ -47,14 +45,13 @@ class Library(NamedTuple):
         Whether weights may differ within a query.
     """
 
-    arguments: Callable[[Any, Dataset, Any, list[Dataset]], dict[str, Any]]
+    arguments: Callable[[Any, Dataset, Floats | None, list[Dataset]], dict[str, Any]]
     n_rounds: Callable[[Any], int]
     takes_document_weights: bool = False
 
 
 class NativeRanker(BaseEstimator):
-    """The ranker of LightGBM, XGBoost or CatBoost, with query ids in `fit`. :func:`accept_qid`
-    creates it.
+    """The ranker of LightGBM, XGBoost or CatBoost, with query ids in `fit`, by :func:`accept_qid`.
 
     Parameters
     ----------
@@ -71,14 +68,15 @@ class NativeRanker(BaseEstimator):
 
     __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": True, "eval_set": True}
 
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
+    def __init__(self, estimator: Estimator) -> None:
+        self.estimator: Any = estimator
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The estimator, and, if `deep`, its parameters under their own names."""
-        return {**(self.estimator.get_params() if deep else {}), "estimator": self.estimator}
+        parameters = self.estimator.get_params() if deep else {}
+        return {**parameters, "estimator": self.estimator}
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set the estimator, or its parameters."""
         self.estimator = params.pop("estimator", self.estimator)
         self.estimator.set_params(**params)
@@ -92,10 +90,15 @@ class NativeRanker(BaseEstimator):
         return NativeRanker(type(self.estimator)(**copied))
 
     def fit(
-        self, X: Any, y: Any, qid: Any = None, *, sample_weight: Any = None, eval_set: Any = None
+        self,
+        X: Features,
+        y: ArrayLike | Labels,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Iterable[tuple[Features, ArrayLike, ArrayLike]] | None = None,
     ) -> Self:
-        """Train a clone of the estimator on the rows, which are sorted by query if they are not
-        grouped by query.
+        """Train a clone of the estimator on the rows, which are sorted by query if necessary.
 
         Parameters
         ----------
@@ -114,23 +117,30 @@ class NativeRanker(BaseEstimator):
             If there are no query ids, and for labels, query ids, weights or validation sets that
             are invalid.
         """
-        library, name = _library(self.estimator), type(self.estimator).__name__
+        library = _library(self.estimator)
+        name = type(self.estimator).__name__
         train, weights = _grouped(X, y, qid, sample_weight, name, library.takes_document_weights)
-        eval_sets = eval_set or [] if needs_validation(self) else []
-        validation = [_grouped(V, v, ids, None, name, False)[0] for V, v, ids in eval_sets]
+        validation = []
+        if eval_set is not None and needs_validation(self):
+            for X_held_out, labels, ids in eval_set:
+                data, _ = _grouped(X_held_out, labels, ids, None, name, False)
+                validation.append(data)
         fitted = clone(self).estimator
         fitted.fit(train.X, train.y, **library.arguments(fitted, train, weights, validation))
-        self.estimator_, self.best_iteration_ = fitted, library.n_rounds(fitted)
+        self.estimator_ = fitted
+        self.best_iteration_ = library.n_rounds(fitted)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the score of each row, shape (n_documents,); a column "qid" of a DataFrame is no
-        feature.
+    def predict(self, X: Features) -> NDArray[Any]:
+        """Predict the score of each row, shape (n_documents,).
+
+        A column "qid" of a DataFrame is no feature.
         """
-        return np.asarray(self.estimator_.predict(find_qid(X, None)[0]))
+        features, _ = find_qid(X, None)
+        return np.asarray(self.estimator_.predict(features))
 
 
-def accept_qid(estimator: Any) -> Any:
+def accept_qid(estimator: Estimator) -> Any:
     """Wrap a ranker of LightGBM, XGBoost or CatBoost, such that its `fit` takes query ids.
 
     Parameters
@@ -148,23 +158,24 @@ def accept_qid(estimator: Any) -> Any:
     ... ).best_iteration_
     2
     """
-    return _with_last_step(
-        estimator, lambda last: last if _library(last) is None else NativeRanker(last)
-    )
+    return _with_last_step(estimator, _wrap)
 
 
-def unwrap(estimator: Any) -> Any:
-    """Return the fitted estimator of the library itself; reverses :func:`accept_qid` after
-    `fit`.
-    """
-    return _with_last_step(
-        estimator, lambda last: last.estimator_ if isinstance(last, NativeRanker) else last
-    )
+def unwrap(estimator: Estimator) -> Any:
+    """Return the fitted estimator of the library itself, which :func:`accept_qid` has wrapped."""
+    return _with_last_step(estimator, _unwrap)
 
 
-def needs_validation(estimator: Any) -> bool:
-    """Whether an estimator uses validation data: its `fit` takes `qid` and `eval_set`, and it stops
-    early by them.
+def _wrap(estimator: Estimator) -> Estimator:
+    return estimator if _library(estimator) is None else NativeRanker(estimator)
+
+
+def _unwrap(estimator: Estimator) -> Estimator:
+    return estimator.estimator_ if isinstance(estimator, NativeRanker) else estimator
+
+
+def needs_validation(estimator: Estimator) -> bool:
+    """Whether an estimator uses validation data: its `fit` takes them, and it stops early by them.
 
     A ranker with `validation_fraction` holds out some of the queries to train on, and needs no
     others. An estimator without a parameter `early_stopping_rounds` may use validation data for
@@ -173,17 +184,18 @@ def needs_validation(estimator: Any) -> bool:
     if isinstance(estimator, Pipeline):
         return needs_validation(estimator[-1])
     ranker = clone(accept_qid(estimator))
-    parameters, takes = ranker.get_params(), inspect.signature(ranker.fit).parameters
-    stops_early = any(parameters.get(name) for name in EARLY_STOPPING)
-    may_use_them = stops_early or not (
-        "early_stopping_rounds" in parameters or isinstance(ranker, NativeRanker)
-    )
-    return may_use_them and "eval_set" in takes and parameters.get("validation_fraction") is None
+    parameters = ranker.get_params()
+    if "eval_set" not in inspect.signature(ranker.fit).parameters:
+        return False
+    if parameters.get("validation_fraction") is not None:
+        return False
+    if any(parameters.get(name) for name in EARLY_STOPPING):
+        return True
+    return "early_stopping_rounds" not in parameters and not isinstance(ranker, NativeRanker)
 
 
-def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset | None) -> Any:
-    """Train a clone of any estimator, with query ids if it takes them and validation data if it
-    needs them.
+def fit_with_validation(estimator: Estimator, train: Dataset, validation: Dataset | None) -> Any:
+    """Train a clone of any estimator, with query ids and validation data if it takes them.
 
     Parameters
     ----------
@@ -204,16 +216,11 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset | No
     True
     """
     fitted = last = clone(accept_qid(estimator))
-    validation = validation if needs_validation(estimator) else None
+    if not needs_validation(estimator):
+        validation = None
     while isinstance(last, Pipeline):
         if len(last) > 1:
-            transformer = last[:-1]
-            train = train._replace(
-                X=call_with_qid(transformer, "fit_transform", train.qid, train.X, train.y)
-            )
-            if validation is not None:
-                rows = call_with_qid(transformer, "transform", validation.qid, validation.X)
-                validation = validation._replace(X=rows)
+            train, validation = _fit_transform(last[:-1], train, validation)
         last = last[-1]
     arguments: dict[str, Any] = {}
     with sklearn.config_context(enable_metadata_routing=True):
@@ -226,9 +233,19 @@ def fit_with_validation(estimator: Any, train: Dataset, validation: Dataset | No
     return fitted
 
 
-def n_rounds(estimator: Any) -> float:
-    """Number of boosting rounds that the predictions of a fitted ranker use; NaN for an estimator
-    without this number.
+def _fit_transform(
+    transformer: Estimator, train: Dataset, validation: Dataset | None
+) -> tuple[Dataset, Dataset | None]:
+    """The data with the features that a transformer makes, which is fitted to the first ones."""
+    X = call_with_qid(transformer, "fit_transform", train.qid, train.X, train.y)
+    if validation is not None:
+        rows = call_with_qid(transformer, "transform", validation.qid, validation.X)
+        validation = validation._replace(X=rows)
+    return train._replace(X=X), validation
+
+
+def n_rounds(estimator: Estimator) -> float:
+    """Number of boosting rounds that predictions of a fitted ranker use; NaN if it has none.
 
     `estimator` is a ranker of boostrank, a :class:`NativeRanker`, or a Pipeline that ends with one.
     """
@@ -236,22 +253,25 @@ def n_rounds(estimator: Any) -> float:
     return float(getattr(last, "best_iteration_", np.nan))
 
 
-def _with_last_step(estimator: Any, change: Callable[[Any], Any]) -> Any:
-    """The estimator as `change` returns it; of a Pipeline, a copy in which the last step is
-    changed.
-    """
+def _with_last_step(estimator: Estimator, change: Callable[[Estimator], Estimator]) -> Any:
+    """The estimator as `change` returns it; of a Pipeline, a copy with the last step changed."""
     if not isinstance(estimator, Pipeline):
         return change(estimator)
-    changed, (name, last) = copy.copy(estimator), estimator.steps[-1]
+    name, last = estimator.steps[-1]
+    changed = copy.copy(estimator)
     changed.steps = [*estimator.steps[:-1], (name, _with_last_step(last, change))]
     return changed
 
 
 def _grouped(
-    X: Any, y: Any, qid: Any, sample_weight: Any, name: str, may_differ: bool
-) -> tuple[Dataset, Any]:
-    """The rows, sorted by query if they are not grouped, with the query ids 0, 1, ..., and the
-    weight of each row.
+    X: Features,
+    y: ArrayLike | Labels,
+    qid: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    name: str,
+    may_differ: bool,
+) -> tuple[Dataset, Floats | None]:
+    """The rows, grouped by query, with the query ids 0, 1, ..., and the weight of each row.
 
     `name` is the estimator's, for messages, and `may_differ` says whether it takes weights that
     differ within a query.
@@ -270,33 +290,36 @@ def _grouped(
         return Dataset(X, relevance, queries.repeat(np.arange(queries.n_queries))), weights
     number = queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
     rows = np.argsort(number, kind="stable")
-    return Dataset(
-        _safe_indexing(X, rows), relevance[rows], number[rows]
-    ), None if weights is None else weights[rows]
+    if weights is not None:
+        weights = weights[rows]
+    return Dataset(_safe_indexing(X, rows), relevance[rows], number[rows]), weights
 
 
-def _library(estimator: Any) -> Any:
-    """The library of a ranker, or of one of the base classes of its class; None for any other
-    estimator.
-    """
-    names = [(kind.__module__.partition(".")[0], kind.__name__) for kind in type(estimator).__mro__]
-    return next((LIBRARIES[name] for name in names if name in LIBRARIES), None)
+def _library(estimator: Estimator) -> Any:
+    """The library of a ranker, or of a base class of its class; None for any other estimator."""
+    for kind in type(estimator).__mro__:
+        package, _, _ = kind.__module__.partition(".")
+        library = LIBRARIES.get((package, kind.__name__))
+        if library is not None:
+            return library
+    return None
 
 
 def _lightgbm_arguments(
-    estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]
+    estimator: Any, train: Dataset, weights: Floats | None, validation: list[Dataset]
 ) -> dict[str, Any]:
-    groups = [np.bincount(data.qid) for data in validation] or None
     arguments: dict[str, Any] = {
         "group": np.bincount(train.qid),
         "sample_weight": weights,
-        "eval_group": groups,
+        "eval_group": [np.bincount(data.qid) for data in validation] or None,
     }
     # LightGBM 4.7 warns that `eval_set` is deprecated, and older versions have nothing else.
     if validation and "eval_X" in inspect.signature(estimator.fit).parameters:
-        features, labels, _ = zip(*validation, strict=True)
-        return {**arguments, "eval_X": features, "eval_y": labels}
-    return {**arguments, "eval_set": [data[:2] for data in validation] or None}
+        arguments["eval_X"] = tuple(data.X for data in validation)
+        arguments["eval_y"] = tuple(data.y for data in validation)
+    else:
+        arguments["eval_set"] = [(data.X, data.y) for data in validation] or None
+    return arguments
 
 
 def _lightgbm_rounds(estimator: Any) -> int:
@@ -305,12 +328,15 @@ def _lightgbm_rounds(estimator: Any) -> int:
 
 
 def _xgboost_arguments(
-    estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]
+    estimator: Any, train: Dataset, weights: Floats | None, validation: list[Dataset]
 ) -> dict[str, Any]:
+    if weights is not None:
+        # One weight for each query.
+        weights = weights[np.diff(train.qid, prepend=-1) > 0]
     return {
         "qid": train.qid,
-        "sample_weight": None if weights is None else weights[np.diff(train.qid, prepend=-1) > 0],
-        "eval_set": [data[:2] for data in validation] or None,
+        "sample_weight": weights,
+        "eval_set": [(data.X, data.y) for data in validation] or None,
         "eval_qid": [data.qid for data in validation] or None,
     }
 
@@ -322,17 +348,13 @@ def _xgboost_rounds(estimator: Any) -> int:
 
 
 def _catboost_arguments(
-    estimator: Any, train: Dataset, weights: Any, validation: list[Dataset]
+    estimator: Any, train: Dataset, weights: Floats | None, validation: list[Dataset]
 ) -> dict[str, Any]:
     columns = {name: estimator.get_params().get(name) for name in ("cat_features", "text_features")}
     # Only a Pool has query ids. The module is that of the estimator, which the caller has imported.
-    pool = sys.modules["catboost"].Pool
-    return {
-        "group_id": train.qid,
-        "group_weight": weights,
-        "eval_set": [pool(data.X, data.y, group_id=data.qid, **columns) for data in validation]
-        or None,
-    }
+    make_pool = sys.modules["catboost"].Pool
+    pools = [make_pool(data.X, data.y, group_id=data.qid, **columns) for data in validation]
+    return {"group_id": train.qid, "group_weight": weights, "eval_set": pools or None}
 
 
 # Rankers by the package and the name of their class.
@@ -346,8 +368,10 @@ LIBRARIES = {
     ),
 }
 # Parameters of estimators that make them choose their number of rounds by validation data.
-EARLY_STOPPING = [f"early_stopping{end}" for end in ("", "_round", "_rounds")]
-EARLY_STOPPING += [
+EARLY_STOPPING = [
+    "early_stopping",
+    "early_stopping_round",
+    "early_stopping_rounds",
     "n_iter_no_change",
     "callbacks",
     "od_wait",

@@ -6,33 +6,36 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse as sp
 from sklearn.utils import _safe_indexing
 
 from boostrank.inputs.arrays import Floats, Ints, as_array
-from boostrank.inputs.checks import as_random_state, check_count
-from boostrank.inputs.frames import is_pandas, to_pandas
+from boostrank.inputs.checks import check_count
+from boostrank.inputs.frames import is_pandas
+from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.table import to_pandas
 from boostrank.metrics import Measure, get_measure
-from boostrank.metrics.scorers import call_with_qid
+from boostrank.metrics.registry import MeasureLike
+from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.cross_validation import cross_validate
-from boostrank.queries.labels import Labels
-from boostrank.queries.queries import Queries, find_qid, require_qid
+from boostrank.model_selection.splits import Seed
+from boostrank.ndcg.labels import Labels
+from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 
 
 def feature_importance(
-    ranker: Any,
-    X: Any,
-    y: ArrayLike,
+    ranker: Estimator,
+    X: Features,
+    y: ArrayLike | Labels,
     qid: ArrayLike | None = None,
     *,
-    measure: Any = "ndcg@10",
+    measure: MeasureLike = "ndcg@10",
     n_repeats: int = 5,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     **options: Any,
 ) -> pd.DataFrame:
-    """Train a ranker on folds of whole queries, and compute how important each feature is to the
-    model of each fold.
+    """Train a ranker on folds of whole queries, and measure the importance of features to them.
 
     The importance is the mean decrease of a measure on the queries of the test fold when the values
     of the feature are permuted at random *within each query*: it is in units of the measure, does
@@ -79,9 +82,12 @@ def feature_importance(
     check_count("n_repeats", n_repeats)
     measure = get_measure(measure)
     X, qid = find_qid(X, qid, y)
-    X, qid = to_pandas(X), require_qid(qid, "feature_importance")
-    X = X if is_pandas(X) or sp.issparse(X) else as_array(X, "X", keep_shape=True)
-    y = y if isinstance(y, Labels) else as_array(y, "y")
+    qid = require_qid(qid, "feature_importance")
+    X = to_pandas(X)
+    if not (is_pandas(X) or sp.issparse(X)):
+        X = as_array(X, "X", keep_shape=True)
+    if not isinstance(y, Labels):
+        y = as_array(y, "y")
     options |= {"return_estimator": True, "return_indices": True}
     result = cross_validate(ranker, X, y, qid, scoring=measure, **options)
     random = as_random_state(random_state)
@@ -89,7 +95,8 @@ def feature_importance(
     for fitted, test in zip(result["estimator"], result["indices"]["test"], strict=True):
         X_test, y_test, qid_test = (_safe_indexing(values, test) for values in (X, y, qid))
         rows.append(_decreases(fitted, X_test, y_test, qid_test, measure, n_repeats, random))
-    return pd.DataFrame(rows, columns=list(X.columns if is_pandas(X) else range(X.shape[1])))
+    names = X.columns if is_pandas(X) else range(X.shape[1])
+    return pd.DataFrame(rows, columns=list(names))
 
 
 def permutation_within(queries: Queries, random: np.random.RandomState) -> Ints:
@@ -102,17 +109,25 @@ def permutation_within(queries: Queries, random: np.random.RandomState) -> Ints:
     [0, 3, 2, 1]
     """
     grouped = queries.group(np.arange(queries.n_documents))
-    keys = random.random_sample(len(grouped)), queries.repeat(np.arange(queries.n_queries))
-    return queries.ungroup(grouped[np.lexsort(keys)])
+    keys = random.random_sample(len(grouped))
+    number = queries.repeat(np.arange(queries.n_queries))
+    return queries.ungroup(grouped[np.lexsort((keys, number))])
 
 
 def _decreases(
-    fitted: Any, X: Any, y: Any, qid: Any, measure: Measure, n_repeats: int, random: Any
+    fitted: Estimator,
+    X: Features,
+    y: ArrayLike | Labels,
+    qid: NDArray[np.generic],
+    measure: Measure,
+    n_repeats: int,
+    random: np.random.RandomState,
 ) -> Floats:
     """Mean decrease of the measure by each feature, shape (n_features,)."""
     queries = Queries.from_qid(qid)
     permutations = np.stack([permutation_within(queries, random) for _ in range(n_repeats)])
-    value = float(measure(y, call_with_qid(fitted, "predict", qid, X), qid))
+    scores = call_with_qid(fitted, "predict", qid, X)
+    value = float(measure(y, scores, qid))
     # One prediction for all permutations of a feature, because each call of a library takes some
     # time.
     copies = _safe_indexing(X, np.tile(np.arange(len(qid)), n_repeats))
@@ -122,18 +137,20 @@ def _decreases(
     means = []
     for j in range(X.shape[1]):
         changed = _with_feature(copies, j, X, permutations.ravel())
-        predictions = call_with_qid(fitted, "predict", lists.ravel(), changed).reshape(
-            permutations.shape
-        )
-        means.append(np.mean([float(measure(y, scores, qid)) for scores in predictions]))
+        predictions = call_with_qid(fitted, "predict", lists.ravel(), changed)
+        values = [
+            float(measure(y, scores, qid)) for scores in predictions.reshape(permutations.shape)
+        ]
+        means.append(np.mean(values))
     return value - np.array(means)
 
 
-def _with_feature(copies: Any, j: int, X: Any, rows: Ints) -> Any:
+def _with_feature(copies: Features, j: int, X: Features, rows: Ints) -> Features:
     """A copy of `copies`, with the values of feature `j` taken from rows of `X`."""
     if hasattr(X, "tocsc"):
-        columns, values = copies.tocsc(), X.tocsc()[:, [j]]
-        return sp.hstack([columns[:, :j], values[rows], columns[:, j + 1 :]], format="csr")
+        columns = copies.tocsc()
+        values = X.tocsc()[:, [j]][rows]
+        return sp.hstack([columns[:, :j], values, columns[:, j + 1 :]], format="csr")
     changed = copies.copy()
     if is_pandas(X):
         # Columns may have equal names, and types that NumPy does not have.

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import GroupKFold, check_cv
+from sklearn.model_selection import BaseCrossValidator, GroupKFold, check_cv
 from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, check_lengths
-from boostrank.inputs.checks import as_random_state, check_count, check_number, is_count, named_part
+from boostrank.inputs.checks import check_count, check_number, named_part
+from boostrank.inputs.random_state import as_random_state
+from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import (
+    Features,
     Queries,
     draw_queries_to_hold_out,
     find_qid,
     positions_by_id,
     require_qid,
 )
+
+#: A number of folds, what makes folds, or pairs of row numbers.
+Splitter: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
+#: The seed of random choices, or what draws them.
+Seed = int | np.random.RandomState | None
 
 
 class QueryKFold(GroupKFold):
@@ -64,7 +72,7 @@ class QueryKFold(GroupKFold):
     __metadata_request__split: ClassVar = {"groups": "qid"}
 
     def split(
-        self, X: Any, y: ArrayLike | None = None, groups: ArrayLike | None = None
+        self, X: Features, y: ArrayLike | Labels | None = None, groups: ArrayLike | None = None
     ) -> Iterator[tuple[Ints, Ints]]:
         """Yield the row numbers to train on and those to test on, for each fold.
 
@@ -86,14 +94,12 @@ class QueryKFold(GroupKFold):
                 f"{queries.n_queries}"
             )
         as_random_state(self.random_state)
-        yield from super().split(
-            X, y, queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
-        )
+        number = queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
+        yield from super().split(X, y, number)
 
 
-def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> tuple[Ints, Ints]:
-    """Divide the rows at random into rows to keep and rows to hold out, such that each query is in
-    one of the parts.
+def split_queries(qid: ArrayLike, fraction: float, random_state: Seed = None) -> tuple[Ints, Ints]:
+    """Divide rows at random into rows to keep and to hold out, each query in one of the parts.
 
     Parameters
     ----------
@@ -129,15 +135,13 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Any = None) -> 
 
 
 class Folds(list[tuple[Ints, Ints]]):
-    """Folds of whole queries: pairs of row numbers, to train and to test on. They are not
-    printed.
-    """
+    """Folds of whole queries: pairs of row numbers to train and to test on, not to be printed."""
 
     def __repr__(self) -> str:
         return f"<{len(self)} folds of queries>"
 
 
-def make_folds(X: Any, y: Any, queries: Queries, cv: Any) -> Folds:
+def make_folds(X: Features, y: ArrayLike | Labels, queries: Queries, cv: Splitter) -> Folds:
     """The folds of a number of folds, a splitter, or pairs of row numbers.
 
     Raises
@@ -145,26 +149,29 @@ def make_folds(X: Any, y: Any, queries: Queries, cv: Any) -> Folds:
     ValueError
         If `cv` is none of these, or a fold has rows of one query to train and to test on.
     """
-    if is_count(cv) and cv >= 2:
+    if isinstance(cv, (int, np.integer)) and cv >= 2:
         cv = QueryKFold(int(cv))
     rows = np.arange(queries.n_documents)
-    folds = Folds(
-        (rows[train], rows[test]) for train, test in check_cv(cv).split(X, y, queries.qid)
-    )
+    pairs = check_cv(cv).split(X, y, queries.qid)
+    folds = Folds((rows[train], rows[test]) for train, test in pairs)
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
     for train, test in folds:
         shared = np.intersect1d(number[train], number[test])
         if len(shared):
             raise ValueError(
                 f"cv has a fold with rows of query {str(queries.ids[shared[0]])!r} (and "
-                f"{len(shared) - 1} others) on "
-                "both sides, to train and to test on: use QueryKFold or another splitter by groups"
+                f"{len(shared) - 1} others) on both sides, to train and to test on: use "
+                "QueryKFold or another splitter by groups"
             )
     return folds
 
 
 def query_folds(
-    data: Dataset, n_splits: int = 5, *, random_state: Any = 0, test_labels: Any = None
+    data: Dataset,
+    n_splits: int = 5,
+    *,
+    random_state: Seed = 0,
+    test_labels: Any = None,
 ) -> list[Fold]:
     """Make folds of a data set for training, validation and test, none of which cuts a query.
 
@@ -205,26 +212,28 @@ def query_folds(
     check_count("n_splits", n_splits, smallest=3)
     splitter = QueryKFold(n_splits, shuffle=True, random_state=random_state)
     tests = [test for _, test in splitter.split(data.qid, groups=data.qid)]
-    tested = data if test_labels is None else data._replace(y=test_labels)
-    check_lengths(X=len(data.qid), **{"y" if test_labels is None else "test_labels": len(tested.y)})
+    check_lengths(X=len(data.qid), y=len(data.y))
+    tested = data
+    if test_labels is not None:
+        tested = data._replace(y=test_labels)
+        check_lengths(X=len(data.qid), test_labels=len(tested.y))
     folds = []
     for i, test in enumerate(tests):
+        name = f"Fold{i + 1}"
         validation = tests[(i + 1) % n_splits]
         train = np.setdiff1d(np.arange(len(data.qid)), np.concatenate([test, validation]))
-        sets = []
-        for use, source, rows in (
-            ("train", data, train),
-            ("validate", data, validation),
-            ("test", tested, test),
-        ):
-            # Clicks may have no impression of any of the rows.
-            with named_part(f"Fold{i + 1}, the part to {use} on"):
-                sets.append(source.take(rows))
-        folds.append(Fold(f"Fold{i + 1}", *sets))
+        # Clicks may have no impression of any of the rows of a part.
+        with named_part(f"{name}, the part to train on"):
+            to_train = data.take(train)
+        with named_part(f"{name}, the part to validate on"):
+            to_validate = data.take(validation)
+        with named_part(f"{name}, the part to test on"):
+            to_test = tested.take(test)
+        folds.append(Fold(name, to_train, to_validate, to_test))
     return folds
 
 
-def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Any = 0) -> Fold:
+def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Seed = 0) -> Fold:
     """Return the fold with validation data.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +11,10 @@ from boostrank.inputs.arrays import Floats, check_lengths
 from boostrank.metrics.base import Domain, Empty, Prepared, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels, check_scores
 from boostrank.metrics.pairs import count_reversed_pairs, label_codes
+from boostrank.ndcg.labels import Labels
 from boostrank.preferences.graph import PreferenceGraph
-from boostrank.queries.dcg import Ties
 from boostrank.queries.queries import Queries
-from boostrank.queries.rankings import RankedBlock
+from boostrank.queries.rankings import RankedBlock, Ties
 
 
 class Agreement(QueryMeasure):
@@ -67,19 +67,24 @@ class Agreement(QueryMeasure):
 
     def prepare(self, labels: GroupedLabels) -> Prepared | PreparedRanks:
         """Compute the part of the measure that depends only on labels."""
-        values, queries = labels.values, labels.queries
-        if isinstance(values, PreferenceGraph):
-            graph = values
-            weight = graph.total()
+        if isinstance(labels.values, PreferenceGraph):
+            return self._of_graph(labels.values)
+        return self._of_relevance(labels)
 
-            def of_graph(scores: Floats) -> Floats:
-                with np.errstate(invalid="ignore"):  # 0/0 for queries without preferences
-                    return 1.0 - graph.disagreement(scores, ties=self.ties) / weight
+    def _of_graph(self, graph: PreferenceGraph) -> Prepared:
+        weight = graph.total()
 
-            return Prepared(weight == 0, of_graph)
+        def agreement(scores: Floats) -> Floats:
+            with np.errstate(invalid="ignore"):  # 0/0 for queries without preferences
+                return 1.0 - graph.disagreement(scores, ties=self.ties) / weight
+
+        return Prepared(weight == 0, agreement)
+
+    def _of_relevance(self, labels: GroupedLabels) -> PreparedRanks:
         # The graph of all pairs of labels may not fit into memory. Its edges are counted by
         # sorting.
-        codes, same_label = label_codes(values, queries)
+        queries = labels.queries
+        codes, same_label = label_codes(labels.values, queries)
         pairs = queries.sizes * (queries.sizes - 1) / 2.0 - same_label
 
         def per_block(ranked: RankedBlock) -> Floats:
@@ -88,15 +93,17 @@ class Agreement(QueryMeasure):
         return PreparedRanks(pairs == 0, queries.sizes, per_block, self.ties == "stable")
 
     def _grouped(
-        self, y_true: Any, y_score: ArrayLike, qid: ArrayLike | None
-    ) -> tuple[Any, Floats, Queries]:
-        if isinstance(y_true, PreferenceGraph):
-            if qid is not None:
-                y_true.check_qid(qid)
-            scores = check_scores(y_score, "y_score")
-            check_lengths(y_true=len(y_true), y_score=len(scores))
-            return y_true.grouped, y_true.queries.group(scores), y_true.queries
-        return super()._grouped(y_true, y_score, qid)
+        self, y_true: ArrayLike | Labels, y_score: ArrayLike, qid: ArrayLike | None
+    ) -> tuple[Floats | PreferenceGraph, Floats, Queries]:
+        if not isinstance(y_true, PreferenceGraph):
+            return super()._grouped(y_true, y_score, qid)
+        if qid is not None:
+            y_true.check_qid(qid)
+        scores = check_scores(y_score, "y_score")
+        check_lengths(y_true=len(y_true), y_score=len(scores))
+        return y_true.grouped, y_true.queries.group(scores), y_true.queries
 
-    def _checked(self, labels: Any) -> Any:
-        return labels if isinstance(labels, PreferenceGraph) else super()._checked(labels)
+    def _checked(self, labels: ArrayLike | Labels) -> Floats | PreferenceGraph:
+        if isinstance(labels, PreferenceGraph):
+            return labels
+        return super()._checked(labels)

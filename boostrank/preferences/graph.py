@@ -1,6 +1,4 @@
-"""Preference graphs: weighted edges from a document to another one of the same query that it is
-preferred to.
-"""
+"""Preference graphs: weighted edges between documents of a query, from the preferred one."""
 
 from __future__ import annotations
 
@@ -10,22 +8,24 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostrank.inputs.arrays import Floats, as_array, check_lengths, finite_numbers
+from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import check_choice, refuse_first
+from boostrank.ndcg.gains import check_relevance
+from boostrank.ndcg.labels import Labels, Rows, RowsOfQueries
 from boostrank.queries.by_id import as_frame, rows_with_ids
-from boostrank.queries.dcg import TIES, Ties, check_relevance
-from boostrank.queries.labels import Labels, RowsOfQueries
 from boostrank.queries.queries import Queries
+from boostrank.queries.rankings import TIES, Ties
 from boostrank.queries.segments import ranges
 from boostrank.surrogates.convex_functions import MARGINS
 
 #: Names of the losses of edges that rankers take, with the names of their functions of a margin.
 EDGE_LOSS_MARGINS = {f"edge-{margin}": margin for margin in MARGINS}
+#: Numbers of rows, of 32 or 64 bits.
+RowNumbers = NDArray[np.signedinteger[Any]]
 
 
 class PreferenceGraph(RowsOfQueries, Labels):
-    """Preferences between documents: directed, weighted edges from a winner to a loser of the same
-    query.
+    """Preferences between documents: weighted edges from a winner to a loser of the same query.
 
     One graph contains the preferences of all rows of a data set, and is used in place of the labels
     `y`. Indexing it by rows, as cross-validation does, keeps the edges between these rows. Choices
@@ -81,14 +81,13 @@ class PreferenceGraph(RowsOfQueries, Labels):
         self.winner = _rows(winner, self.n_documents, "winner")
         self.loser = _rows(loser, self.n_documents, "loser")
         check_lengths(winner=len(self.winner), loser=len(self.loser))
-        self.weight = weights = (
-            None if weight is None else finite_numbers(weight, "weight", winner=self.n_edges)
-        )
-        if weights is not None:
-            refuse_first(
-                weights < 0,
-                lambda i: f"weight[{i}] is {weights[i]}: weights of edges must not be negative",
-            )
+        self.weight: Floats | None = None
+        if weight is not None:
+            self.weight = _weights(weight, self.n_edges)
+        self._check_edges()
+
+    def _check_edges(self) -> None:
+        """Raise ValueError for an edge between queries, or from a document to itself."""
         query = self.queries.ungroup(self.queries.repeat(np.arange(self.queries.n_queries)))
         refuse_first(
             query[self.winner] != query[self.loser],
@@ -103,10 +102,10 @@ class PreferenceGraph(RowsOfQueries, Labels):
 
     @classmethod
     def from_grades(cls, y: ArrayLike, qid: ArrayLike) -> PreferenceGraph:
-        """Make a graph from relevance, with an edge from each document to each one of its query
-        with a lower label.
+        """Make a graph from relevance.
 
-        Every edge has the weight 1, as in RankNet.
+        It has an edge from each document to each one of its query with a lower label. Every edge
+        has the weight 1, as in RankNet.
 
         Parameters
         ----------
@@ -129,10 +128,12 @@ class PreferenceGraph(RowsOfQueries, Labels):
         >>> list(zip(graph.winner.tolist(), graph.loser.tolist()))
         [(1, 2), (1, 0), (2, 0)]
         """
-        labels, queries = check_relevance(y), Queries.from_qid(qid)
+        labels = check_relevance(y)
+        queries = Queries.from_qid(qid)
         check_lengths(qid=queries.n_documents, y=len(labels))
-        by_level = queries.sort(queries.group(labels))
-        equal = queries.runs(queries.group(labels)[by_level])
+        grouped = queries.group(labels)
+        by_level = queries.sort(grouped)
+        equal = queries.runs(grouped[by_level])
         # When rows are sorted by level, a row wins against the rows from the end of its level to
         # the end of its query.
         next_level = equal.repeat(equal.ends)
@@ -151,16 +152,21 @@ class PreferenceGraph(RowsOfQueries, Labels):
         return np.ones(self.n_edges) if self.weight is None else self.weight
 
     def __repr__(self) -> str:
-        n_queries = self.queries.n_queries
-        return f"PreferenceGraph(n_documents={len(self)}, n_queries={n_queries}, n_edges={self.n_edges})"
+        return (
+            f"PreferenceGraph(n_documents={len(self)}, n_queries={self.queries.n_queries}, "
+            f"n_edges={self.n_edges})"
+        )
 
-    def __getitem__(self, rows: Any) -> PreferenceGraph:
-        """The graph of some rows: a slice, a mask, or row numbers without repetition, in the
-        sequence given.
+    def __getitem__(self, rows: Rows) -> PreferenceGraph:
+        """The graph of some rows: a slice, a mask, or row numbers without repetition.
+
+        Rows are in the sequence in which their numbers are given.
         """
         kept, new_row = self._numbers_of(rows)
-        winner, loser = new_row[self.winner], new_row[self.loser]
-        return self._select(self.qid[kept], winner, loser, (winner >= 0) & (loser >= 0))
+        winner = new_row[self.winner]
+        loser = new_row[self.loser]
+        are_kept = (winner >= 0) & (loser >= 0)
+        return self._select(self.qid[kept], winner, loser, are_kept)
 
     @property
     def content(self) -> tuple[Any, ...]:
@@ -182,20 +188,17 @@ class PreferenceGraph(RowsOfQueries, Labels):
         """The graph of the rows grouped by :meth:`Queries.group`, with edges sorted by winner."""
         if self.queries.permutation is None and (self.winner[1:] >= self.winner[:-1]).all():
             return self
-        position = np.argsort(self.queries.group(np.arange(self.n_documents))).astype(
-            self.winner.dtype
-        )
-        winner, loser = position[self.winner], position[self.loser]
-        return self._select(
-            self.queries.group(self.qid), winner, loser, np.argsort(winner, kind="stable")
-        )
+        old_rows = self.queries.group(np.arange(self.n_documents))
+        position = np.argsort(old_rows).astype(self.winner.dtype)
+        winner = position[self.winner]
+        by_winner = np.argsort(winner, kind="stable")
+        qid = self.queries.group(self.qid)
+        return self._select(qid, winner, position[self.loser], by_winner)
 
     def sum(self, per_edge: Floats) -> Floats:
         """In a grouped graph, the sum over the edges of each query, shape (n_queries,)."""
-        result, ends = (
-            np.zeros(self.queries.n_queries),
-            np.searchsorted(self.winner, self.queries.indptr),
-        )
+        result = np.zeros(self.queries.n_queries)
+        ends = np.searchsorted(self.winner, self.queries.indptr)
         has_edges = np.diff(ends) > 0
         if has_edges.any():
             result[has_edges] = np.add.reduceat(per_edge, ends[:-1][has_edges])
@@ -206,10 +209,9 @@ class PreferenceGraph(RowsOfQueries, Labels):
         return self.grouped.sum(self.grouped.weights)
 
     def disagreement(self, scores: ArrayLike, ties: Ties = "average") -> Floats:
-        """Sum of the weights of the edges that a ranking by `scores` reverses, for each query,
-        shape (n_queries,).
+        """Sum of the weights of the edges that a ranking by `scores` reverses, for each query.
 
-        That is ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``.
+        That is ``sum_{j -> k} w_jk 1[rank(j) > rank(k)]``, shape (n_queries,).
 
         Parameters
         ----------
@@ -229,28 +231,38 @@ class PreferenceGraph(RowsOfQueries, Labels):
         values = self.queries.group(finite_numbers(scores, "scores", qid=len(self)))
         graph = self.grouped
         margins = values[graph.winner] - values[graph.loser]
-        is_reversed, tied = (margins < 0.0).astype(np.float64), np.flatnonzero(margins == 0.0)
-        if ties != "best":
-            backwards = graph.winner[tied] > graph.loser[tied]
-            is_reversed[tied] = {"average": 0.5, "worst": 1.0}.get(ties, backwards)
+        is_reversed = (margins < 0.0).astype(np.float64)
+        tied = np.flatnonzero(margins == 0.0)
+        if ties == "average":
+            is_reversed[tied] = 0.5
+        elif ties == "worst":
+            is_reversed[tied] = 1.0
+        elif ties == "stable":
+            is_reversed[tied] = graph.winner[tied] > graph.loser[tied]
         return graph.sum(is_reversed * graph.weights)
 
     def with_weight(self, weight: Floats | None) -> PreferenceGraph:
         """The graph with other weights of its edges, shape (n_edges,)."""
         return self._with(self.qid, self.winner, self.loser, weight)
 
-    def _with(self, qid: NDArray[Any], winner: Any, loser: Any, weight: Any) -> PreferenceGraph:
+    def _with(
+        self,
+        qid: NDArray[np.generic],
+        winner: RowNumbers,
+        loser: RowNumbers,
+        weight: Floats | None,
+    ) -> PreferenceGraph:
         """Make a graph from edges that are known to be valid."""
         graph = PreferenceGraph.__new__(PreferenceGraph)
-        graph.queries, graph.winner, graph.loser, graph.weight = (
-            Queries.from_qid(qid),
-            winner,
-            loser,
-            weight,
-        )
+        graph.queries = Queries.from_qid(qid)
+        graph.winner = winner
+        graph.loser = loser
+        graph.weight = weight
         return graph
 
-    def _select(self, qid: NDArray[Any], winner: Any, loser: Any, edges: Any) -> PreferenceGraph:
+    def _select(
+        self, qid: NDArray[np.generic], winner: RowNumbers, loser: RowNumbers, edges: Bools | Ints
+    ) -> PreferenceGraph:
         """Make a graph from some of the edges of this one, with other numbers of rows."""
         weight = None if self.weight is None else self.weight[edges]
         return self._with(qid, winner[edges], loser[edges], weight)
@@ -260,7 +272,9 @@ class PreferenceGraph(RowsOfQueries, Labels):
         return f"edge {edge}, row {self.winner[edge]} -> row {self.loser[edge]}"
 
 
-def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -> PreferenceGraph:
+def from_pairs(
+    pairs: object, qid: ArrayLike, documents: ArrayLike | None = None
+) -> PreferenceGraph:
     """Make a preference graph from a table of pairs.
 
     Parameters
@@ -303,23 +317,35 @@ def from_pairs(pairs: Any, qid: ArrayLike, documents: ArrayLike | None = None) -
     weight = frame["weight"].to_numpy() if "weight" in frame else None
     if documents is None:
         return PreferenceGraph(qid, frame["winner"].to_numpy(), frame["loser"].to_numpy(), weight)
-    check_lengths(qid=len(as_array(qid, "qid")), documents=len(as_array(documents, "documents")))
-    query = {"query": (qid, frame["qid"])} if "qid" in frame else {}
-    winner, loser = (
-        rows_with_ids(**query, document=(documents, frame[name])) for name in ("winner", "loser")
-    )
+    of_queries = as_array(qid, "qid")
+    of_documents = as_array(documents, "documents")
+    check_lengths(qid=len(of_queries), documents=len(of_documents))
+    queries = {"query": (of_queries, frame["qid"])} if "qid" in frame else {}
+    winner = rows_with_ids(**queries, document=(of_documents, frame["winner"]))
+    loser = rows_with_ids(**queries, document=(of_documents, frame["loser"]))
     return PreferenceGraph(qid, winner, loser, weight)
 
 
-def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
+def _weights(weight: ArrayLike, n_edges: int) -> Floats:
+    """The weights of edges as float64; raise ValueError for one that is invalid."""
+    weights = finite_numbers(weight, "weight", winner=n_edges)
+    refuse_first(
+        weights < 0,
+        lambda i: f"weight[{i}] is {weights[i]}: weights of edges must not be negative",
+    )
+    return weights
+
+
+def _rows(rows: ArrayLike, n_documents: int, name: str) -> RowNumbers:
+    """Numbers of rows as integers of 32 or 64 bits; raise ValueError for one that is invalid."""
     array = as_array(rows, name)
     if array.size == 0:
         array = array.astype(np.int64).reshape(-1)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be a one-dimensional array of row numbers; got shape {array.shape}, "
-            f"dtype {array.dtype}: "
-            "for ids of documents use boostrank.preferences.from_pairs with documents="
+            f"dtype {array.dtype}: for ids of documents use boostrank.preferences.from_pairs with "
+            "documents="
         )
     last = n_documents - 1
     refuse_first(
@@ -327,4 +353,6 @@ def _rows(rows: ArrayLike, n_documents: int, name: str) -> NDArray[Any]:
         lambda i: f"{name}[{i}] is {array[i]}, but rows are numbered from 0 to {last}",
     )
     # With 32 bits, a pass over the edges reads half of the memory.
-    return array.astype(np.int32 if n_documents <= np.iinfo(np.int32).max else np.int64)
+    if n_documents <= np.iinfo(np.int32).max:
+        return array.astype(np.int32)
+    return array.astype(np.int64)

@@ -1,3 +1,1 @@
-"""The computations that everything else uses: segments, queries, rankings, gains and discounts,
-targets and weights.
-"""
+"""Queries as segments of rows, and what is defined on them: ranked documents and weights."""

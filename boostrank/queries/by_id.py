@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import is_count, refuse_first
-from boostrank.inputs.frames import QID, to_pandas
-from boostrank.queries.queries import id_index, other_type
+from boostrank.inputs.frames import QID
+from boostrank.inputs.table import to_pandas
+from boostrank.queries.queries import id_index, other_type, python_scalar
+from boostrank.queries.segments import Values
 
 #: Names of the column of a DataFrame that has the query ids.
 ID_COLUMNS = ("query_id", "query", QID, "q_id")
 _N_SHOWN = 3
 
-
-def is_by_id(values: Any) -> bool:
-    """Whether this is a mapping, or a DataFrame of pandas or polars, which have the query ids
-    beside the values.
-    """
-    return isinstance(values, Mapping) or (
-        hasattr(type(values), "columns") and np.ndim(values) == 2
-    )
+#: A table of pandas, polars or pyarrow, or a mapping of columns.
+Table: TypeAlias = Any
+#: Values by query id: a mapping, a Series of pandas, or a table with two columns.
+ValuesById: TypeAlias = Any
 
 
-def by_id(values: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
+def is_by_id(values: ValuesById) -> bool:
+    """Whether this is a mapping, or a DataFrame of pandas or polars, which have the query ids."""
+    if isinstance(values, Mapping):
+        return True
+    return hasattr(type(values), "columns") and np.ndim(values) == 2
+
+
+def by_id(values: ValuesById, name: str, *, ids_are_text: bool = False) -> pd.Series:
     """Make a Series, with the query ids as index, of values that are given by query id.
 
     Parameters
@@ -64,9 +69,7 @@ def by_id(values: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
             f"missing"
         )
     if ids_are_text:
-        series = series.set_axis(
-            [str(query) if is_count(query) else query for query in series.index]
-        )
+        series = series.set_axis([_id_text(query) for query in series.index])
     table = pd.DataFrame({"id": series.index, "value": series.to_numpy()}).drop_duplicates()
     repeated = table.duplicated("id").to_numpy()
     if repeated.any():
@@ -77,7 +80,12 @@ def by_id(values: Any, name: str, *, ids_are_text: bool = False) -> pd.Series:
     return series[~series.index.duplicated()]
 
 
-def align(series: pd.Series, ids: NDArray[Any], name: str) -> pd.Series:
+def _id_text(query: object) -> object:
+    """The text of an id that is an integer; other ids stay as they are."""
+    return str(query) if is_count(query) else query
+
+
+def align(series: pd.Series, ids: Values, name: str) -> pd.Series:
     """The values of the queries with these ids, in their sequence.
 
     Parameters
@@ -93,11 +101,10 @@ def align(series: pd.Series, ids: NDArray[Any], name: str) -> pd.Series:
     ValueError
         If a query has no value.
     """
-    wanted = (
-        id_index(ids)
-        if series.index.dtype != object
-        else pd.Index(ids, dtype=object, tupleize_cols=False)
-    )
+    if series.index.dtype == object:
+        wanted = pd.Index(ids, dtype=object, tupleize_cols=False)
+    else:
+        wanted = id_index(ids)
     rows = series.index.get_indexer(wanted)
     if (rows < 0).any():
         missing = ids[rows < 0]
@@ -109,7 +116,7 @@ def align(series: pd.Series, ids: NDArray[Any], name: str) -> pd.Series:
     return series.iloc[rows]
 
 
-def refuse_unknown(series: pd.Series, ids: NDArray[Any], name: str) -> None:
+def refuse_unknown(series: pd.Series, ids: Values, name: str) -> None:
     """Raise ValueError if the Series has a value for a query whose id is not in `ids`."""
     unknown = series.index[~series.index.isin(ids)]
     if len(unknown):
@@ -119,42 +126,45 @@ def refuse_unknown(series: pd.Series, ids: NDArray[Any], name: str) -> None:
         )
 
 
-def _series(values: Any, name: str) -> pd.Series:
+def _series(values: ValuesById, name: str) -> pd.Series:
     if isinstance(values, Mapping):
         ids = pd.Index(list(values), dtype=object, tupleize_cols=False)
         return pd.Series(list(values.values()), index=ids, dtype=object).infer_objects()
     if is_by_id(values):
-        table = to_pandas(values)
-        if table.index.name in ID_COLUMNS:
-            table = table.reset_index()
-        id_columns = [column for column in table.columns if column in ID_COLUMNS]
-        if len(id_columns) != 1 or len(table.columns) != 2:
-            raise ValueError(
-                f"{name} must have two columns, one with query ids, called "
-                f"{', '.join(ID_COLUMNS[:-1])} or {ID_COLUMNS[-1]}, and one with values; its "
-                f"columns are {', '.join(map(str, table.columns))}"
-            )
-        return table.set_index(id_columns[0]).iloc[:, 0]
+        return _series_of_frame(to_pandas(values), name)
     if isinstance(values, pd.Series):
         return values
     raise TypeError(
         f"{name} must be a dict, a Series or a DataFrame by query id; got {type(values).__name__}. "
-        f"For an array, pass "
-        "dict(zip(query_ids, values))"
+        f"For an array, pass dict(zip(query_ids, values))"
     )
 
 
-def shown(ids: Any) -> str:
+def _series_of_frame(table: pd.DataFrame, name: str) -> pd.Series:
+    if table.index.name in ID_COLUMNS:
+        table = table.reset_index()
+    id_columns = [column for column in table.columns if column in ID_COLUMNS]
+    if len(id_columns) != 1 or len(table.columns) != 2:
+        raise ValueError(
+            f"{name} must have two columns, one with query ids, called "
+            f"{', '.join(ID_COLUMNS[:-1])} or {ID_COLUMNS[-1]}, and one with values; its "
+            f"columns are {', '.join(map(str, table.columns))}"
+        )
+    return table.set_index(id_columns[0]).iloc[:, 0]
+
+
+def shown(ids: Collection[object]) -> str:
     """The first ids, as text for a message."""
-    text = ", ".join(
-        repr(name.item() if isinstance(name, np.generic) else name) for name in list(ids)[:_N_SHOWN]
-    )
-    return text + (", ..." if len(ids) > _N_SHOWN else "")
+    names = [repr(python_scalar(name)) for name in list(ids)[:_N_SHOWN]]
+    if len(ids) > _N_SHOWN:
+        names.append("...")
+    return ", ".join(names)
 
 
-def as_frame(table: Any, name: str, *columns: str) -> Any:
-    """Convert a table to a DataFrame of pandas that has some columns; named levels of its index are
-    columns too.
+def as_frame(table: Table, name: str, *columns: str) -> pd.DataFrame:
+    """Convert a table to a DataFrame of pandas that has some columns.
+
+    Named levels of its index are columns too.
 
     Raises
     ------
@@ -175,7 +185,9 @@ def as_frame(table: Any, name: str, *columns: str) -> Any:
     if isinstance(frame, Mapping):
         frame = pd.DataFrame({name: as_array(column, name) for name, column in frame.items()})
     levels = [level for level in frame.index.names if level is not None and level not in frame]
-    frame = (frame.reset_index(levels) if levels else frame).reset_index(drop=True)
+    if levels:
+        frame = frame.reset_index(levels)
+    frame = frame.reset_index(drop=True)
     for column in columns:
         if column not in frame:
             raise ValueError(
@@ -184,7 +196,7 @@ def as_frame(table: Any, name: str, *columns: str) -> Any:
     return frame
 
 
-def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
+def rows_with_ids(**ids: tuple[Any, ArrayLike]) -> Ints:
     """The row of `X` that has the ids of each line of a table, shape (n_lines,).
 
     Parameters
@@ -202,16 +214,15 @@ def rows_with_ids(**ids: tuple[Any, Any]) -> Ints:
     >>> rows_with_ids(query=([7, 7, 8], [8, 7]), document=(["a", "b", "a"], ["a", "b"])).tolist()
     [2, 1]
     """
-    check_lengths(**{kind: len(of_rows) for kind, (of_rows, _) in ids.items()})
-    rows, lines = (
-        pd.MultiIndex.from_arrays([as_array(pair[i], kind) for kind, pair in ids.items()])
-        for i in (0, 1)
-    )
+    of_rows = {kind: as_array(column, kind) for kind, (column, _) in ids.items()}
+    of_lines = {kind: as_array(column, kind) for kind, (_, column) in ids.items()}
+    check_lengths(**{kind: len(column) for kind, column in of_rows.items()})
+    rows = pd.MultiIndex.from_arrays(list(of_rows.values()))
+    lines = pd.MultiIndex.from_arrays(list(of_lines.values()))
 
     def names(index: pd.MultiIndex, i: int) -> str:
-        return " and ".join(
-            f"the {kind} {str(name)!r}" for kind, name in zip(ids, index[i], strict=True)
-        )
+        named = zip(ids, index[i], strict=True)
+        return " and ".join(f"the {kind} {str(name)!r}" for kind, name in named)
 
     advice = "" if "query" in ids else ": add a column qid with the query of each line"
     refuse_first(rows.duplicated(), lambda i: f"several rows of X have {names(rows, i)}{advice}")

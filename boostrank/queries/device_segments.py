@@ -1,5 +1,4 @@
-"""Segments in the memory of a device, such as a GPU, with the reductions over them that gradients
-need.
+"""Segments in the memory of a device, such as a GPU, with the reductions that gradients need.
 
 The formulas of surrogates call NumPy's functions. For the arrays of another library these call the
 functions of that library, if it implements NumPy's protocols (NEP 13 and NEP 18), as CuPy does. So
@@ -17,11 +16,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.inputs.arrays import Bools, Ints
-from boostrank.queries.segments import Segments
+from boostrank.inputs.arrays import Bools
+from boostrank.queries.segments import Segments, Values
 
+#: An array of another library, such as CuPy, in the memory of a device.
+DeviceArray = Any
 #: Copies an array of NumPy to a device.
-Move = Callable[[NDArray[Any]], Any]
+Move = Callable[[NDArray[Any]], DeviceArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +55,8 @@ class DeviceSegments(Segments):
     [6.0, 5.0]
     """
 
-    segment_of_row: Any
-    halvings: list[tuple[Any, ...]]
+    segment_of_row: DeviceArray
+    halvings: list[tuple[DeviceArray, ...]]
 
     @classmethod
     def copy_of(cls, segments: Segments, move: Move) -> Self:
@@ -69,7 +70,8 @@ class DeviceSegments(Segments):
             Copies an array of NumPy to the device.
         """
         # Row numbers of 4 bytes take half of the time to read.
-        row_type = np.int32 if segments.n_rows <= np.iinfo(np.int32).max else np.int64
+        is_small = segments.n_rows <= np.iinfo(np.int32).max
+        row_type = np.int32 if is_small else np.int64
         segment_of_row = segments.repeat(np.arange(segments.n_segments, dtype=row_type))
         halvings = [tuple(map(move, halving)) for halving in _halvings(segments, row_type)]
         return cls(move(segments.indptr), move(segment_of_row), halvings)
@@ -79,25 +81,23 @@ class DeviceSegments(Segments):
         """Number of rows over all segments."""
         return len(self.segment_of_row)
 
-    def repeat(self, per_segment: Any) -> Any:
-        """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape
-        (n_rows,).
-        """
+    def repeat(self, per_segment: DeviceArray) -> DeviceArray:
+        """Repeat the value of each segment for each of its rows, shape (n_rows,)."""
         return per_segment[self.segment_of_row]
 
-    def sum(self, rows: Any) -> Any:
+    def sum(self, rows: DeviceArray) -> DeviceArray:
         """Sum over the rows of each segment, shape (n_segments,)."""
         return self._reduce(np.add, rows)
 
-    def max(self, rows: Any) -> Any:
+    def max(self, rows: DeviceArray) -> DeviceArray:
         """Maximum over the rows of each segment, shape (n_segments,)."""
         return self._reduce(np.maximum, rows)
 
-    def min(self, rows: Any) -> Any:
+    def min(self, rows: DeviceArray) -> DeviceArray:
         """Minimum over the rows of each segment, shape (n_segments,)."""
         return self._reduce(np.minimum, rows)
 
-    def _reduce(self, operation: np.ufunc, rows: Any) -> Any:
+    def _reduce(self, operation: np.ufunc, rows: DeviceArray) -> DeviceArray:
         if not self.halvings:
             # The caller may overwrite the result.
             return rows.copy()
@@ -108,8 +108,8 @@ class DeviceSegments(Segments):
 
 
 def _halvings(
-    segments: Segments, row_type: type[np.signedinteger[Any]]
-) -> list[tuple[Ints, Ints, Bools]]:
+    segments: Segments, row_type: type[np.int32] | type[np.int64]
+) -> list[tuple[Values, Values, Bools]]:
     """The pairs of each step of a reduction, in the memory of the host."""
     steps = []
     while segments.n_rows > segments.n_segments:

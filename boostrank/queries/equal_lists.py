@@ -1,10 +1,8 @@
-"""Lists that are equal under different query ids, such as those of a query that a log has many
-times.
-"""
+"""Lists that are equal under different query ids, as those of a query that is often in a log."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.frames import is_pandas
-from boostrank.inputs.streams import FeatureStream
+from boostrank.inputs.streams import FeatureBlocks, FeatureStream
 from boostrank.queries.queries import Queries
 
 Hashes = NDArray[np.uint64]
@@ -26,17 +24,17 @@ MIN_LISTS = 20
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
-def numbers_of_lists(X: Any, labels: Floats, queries: Queries) -> Ints:
-    """A number for each list, which is equal for lists that have equal rows of features with equal
-    labels.
+def numbers_of_lists(X: FeatureBlocks, labels: Floats, queries: Queries) -> Ints:
+    """A number for each list: equal for lists that have equal rows of features and labels.
 
     The rows of equal lists may be in another sequence. Rows are compared by hashes of 64 bits. If
     fewer than :data:`MIN_LISTS` lists have different features, each list has a number of its own.
 
     Parameters
     ----------
-    X : ndarray, sparse matrix, DataFrame or FeatureStream, shape (n_documents, n_features), or list of ndarray
-        Grouped by query. Arrays of a list contain consecutive rows.
+    X : ndarray, sparse matrix, DataFrame, FeatureStream, or list of ndarray
+        Of the shape (n_documents, n_features), grouped by query. Arrays of a list contain
+        consecutive rows.
     labels : ndarray, shape (n_documents,)
     queries : Queries
 
@@ -48,7 +46,8 @@ def numbers_of_lists(X: Any, labels: Floats, queries: Queries) -> Ints:
     Examples
     --------
     >>> X = np.repeat(np.arange(25.0), 2)[:, None]
-    >>> numbers = numbers_of_lists(np.vstack([X, X[:4]]), np.zeros(54), Queries.from_sizes([2] * 27))
+    >>> X = np.vstack([X, X[:4]])
+    >>> numbers = numbers_of_lists(X, np.zeros(54), Queries.from_sizes([2] * 27))
     >>> numbers[[0, 1, 24, 25, 26]].tolist()
     [0, 1, 24, 0, 1]
     """
@@ -68,9 +67,8 @@ def numbers_of_lists(X: Any, labels: Floats, queries: Queries) -> Ints:
     return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
 
 
-def _equal_features(X: Any, queries: Queries) -> tuple[Ints, Ints, Hashes]:
-    """The lists whose features are those of other lists, their rows, and the hash of each of these
-    rows.
+def _equal_features(X: FeatureBlocks, queries: Queries) -> tuple[Ints, Ints, Hashes]:
+    """The lists whose features are those of other lists, their rows, and the hashes of the rows.
 
     After each column, lists that differ from all others are left out. Few columns are read if all
     lists differ.
@@ -81,23 +79,25 @@ def _equal_features(X: Any, queries: Queries) -> tuple[Ints, Ints, Hashes]:
     hashes = np.zeros(len(rows), dtype=np.uint64)
     for column in _columns(X):
         hashes = _combine(hashes, _hash(column(rows)))
-        _, inverse, counts = np.unique(
-            _of_lists(hashes, part), return_inverse=True, return_counts=True
-        )
+        keys = _of_lists(hashes, part)
+        _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
         is_shared = counts[inverse] > 1
         if is_shared.all():
             continue
         kept = part.repeat(is_shared)
-        candidates, rows, hashes = candidates[is_shared], rows[kept], hashes[kept]
+        candidates = candidates[is_shared]
+        rows = rows[kept]
+        hashes = hashes[kept]
         if not len(candidates):
             break
         part = Queries.from_sizes(queries.sizes[candidates])
     return candidates, rows, hashes
 
 
-def _columns(X: Any) -> Iterator[Any]:
-    """For each column of X, a function that returns its values in some rows; X may have hashes of
-    rows as a column.
+def _columns(X: Any) -> Iterator[Callable[[Ints], Any]]:
+    """For each column of X, a function that returns its values in some rows.
+
+    Features of files, and sparse ones, have one column, of hashes of rows.
     """
     if isinstance(X, FeatureStream):
         X = X.own_features()
@@ -108,13 +108,12 @@ def _columns(X: Any) -> Iterator[Any]:
     elif is_pandas(X):
         for i in range(X.shape[1]):
             yield X.iloc[:, i].take
+    elif isinstance(X, list):
+        for i in range(X[0].shape[1]):
+            yield np.concatenate([block[:, i] for block in X]).__getitem__
     else:
-        blocks = X if isinstance(X, list) else [X]
-        for i in range(blocks[0].shape[1]):
-            column = (
-                np.concatenate([block[:, i] for block in blocks]) if len(blocks) > 1 else X[:, i]
-            )
-            yield column.__getitem__
+        for i in range(X.shape[1]):
+            yield X[:, i].__getitem__
 
 
 def _row_hashes(X: FeatureStream) -> Hashes:
@@ -137,11 +136,14 @@ def _sparse_row_hashes(X: Any) -> Hashes:
     return sums[rows.indptr[1:]] - sums[rows.indptr[:-1]]
 
 
-def _hash(values: Any) -> Hashes:
+def _hash(values: NDArray[np.generic] | pd.Series) -> Hashes:
     """The hashes of the values of an array or a Series."""
+    hashes: Any
     if isinstance(values, pd.Series):
-        return pd.util.hash_pandas_object(values, index=False, categorize=False).to_numpy()
-    return pd.util.hash_array(values, categorize=False)
+        hashes = pd.util.hash_pandas_object(values, index=False, categorize=False).to_numpy()
+    else:
+        hashes = pd.util.hash_array(values, categorize=False)
+    return hashes
 
 
 def _combine(hashes: Hashes, others: Hashes) -> Hashes:
@@ -152,4 +154,4 @@ def _of_lists(hashes: Hashes, lists: Queries) -> Hashes:
     """One hash for each list, which does not depend on the sequence of its rows."""
     # The hashes of rows are linear in those of single columns, so they are hashed once more before
     # they are added.
-    return np.add.reduceat(_hash(hashes), lists.starts)
+    return lists.sum(_hash(hashes))

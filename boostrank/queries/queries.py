@@ -1,11 +1,10 @@
-"""Queries: the documents of each query as segments, with the query ids and the permutation that
-groups the rows.
-"""
+"""Queries: the documents of each query as segments, with query ids and the sequence of the rows."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,8 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Ints, as_array, check_lengths
 from boostrank.inputs.checks import named_part, refuse, refuse_first
-from boostrank.inputs.frames import QID, column_names, is_pandas, without_column
-from boostrank.queries.segments import Segments
+from boostrank.inputs.frames import QID
+from boostrank.inputs.table import Table
+from boostrank.queries.segments import Segments, Values
+
+#: Features: an array, a sparse matrix, or a table of pandas, polars or pyarrow.
+Features: TypeAlias = Any
 
 #: How to pass query ids to estimators, splitters and scorers.
 ESTIMATOR_ADVICE = (
@@ -84,27 +87,23 @@ class Queries(Segments):
             If `qid` is empty or not one-dimensional, or if an id is missing.
         """
         ids = _as_ids(qid)
-        # pandas would merge numbers that are equal as float64.
-        would_merge = ids.dtype.kind in "US" or ids.dtype.itemsize > 8
         try:
             starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-            first_ids = ids[starts].astype(object) if would_merge else ids[starts]
-            codes, different = pd.factorize(
-                np.append(first_ids, _NO_TEXT) if first_ids.dtype == object else first_ids
-            )
+            codes, n_different = _number(ids[starts])
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"qid must have ids that can be hashed, such as integers and str: {error}"
             ) from None
-        if len(different) == len(starts):
-            return cls(np.append(starts, len(ids)).astype(np.int64), ids[starts])
-        row_codes = np.repeat(codes[: len(starts)], np.diff(np.append(starts, len(ids))))
+        ends = np.append(starts, len(ids))
+        if n_different == len(starts):
+            return cls(ends.astype(np.int64), ids[starts])
+        row_codes = np.repeat(codes, np.diff(ends))
         indptr = np.concatenate([[0], np.cumsum(np.bincount(row_codes))]).astype(np.int64)
         permutation = np.argsort(row_codes, kind="stable")
         return cls(indptr, ids[permutation[indptr[:-1]]], permutation)
 
     @classmethod
-    def from_sizes(cls, sizes: ArrayLike, ids: NDArray[Any] | None = None) -> Self:
+    def from_sizes(cls, sizes: ArrayLike, ids: Values | None = None) -> Self:
         """Make queries of grouped rows from the number of documents of each query.
 
         Parameters
@@ -120,7 +119,9 @@ class Queries(Segments):
             As :meth:`boostrank.queries.segments.Segments.from_sizes`.
         """
         segments = Segments.from_sizes(sizes)
-        return cls(segments.indptr, np.arange(segments.n_segments) if ids is None else ids)
+        if ids is None:
+            ids = np.arange(segments.n_segments)
+        return cls(segments.indptr, ids)
 
     #: Number of queries, and of documents over all queries.
     n_queries, n_documents = Segments.n_segments, Segments.n_rows
@@ -130,16 +131,15 @@ class Queries(Segments):
         """Query id of each original row, shape (n_documents,)."""
         return self.ungroup(self.repeat(self.ids))
 
-    def group(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Group values of rows, shape (n_documents, ...); returns the same array if the rows are
-        grouped already.
+    def group(self, rows: Values) -> NDArray[Any]:
+        """Group values of rows, shape (n_documents, ...).
+
+        It returns the same array if the rows are grouped already.
         """
         return rows if self.permutation is None else rows[self.permutation]
 
-    def ungroup(self, grouped: NDArray[Any]) -> NDArray[Any]:
-        """Reverse :meth:`group`: from grouped values to values of the original rows, shape
-        (n_documents, ...).
-        """
+    def ungroup(self, grouped: Values) -> NDArray[Any]:
+        """Reverse :meth:`group`: the values of the original rows, shape (n_documents, ...)."""
         if self.permutation is None:
             return grouped
         rows = np.empty_like(grouped)
@@ -147,40 +147,63 @@ class Queries(Segments):
         return rows
 
     def check_qid(self, qid: ArrayLike, owner: str) -> None:
-        """Raise ValueError if `qid` differs from the query ids here; `owner` says what they belong
-        to, for messages.
+        """Raise ValueError if `qid` differs from the query ids here.
+
+        `owner` says what these belong to, for messages.
         """
-        ids, expected = _as_ids(qid), self.qid
+        ids = _as_ids(qid)
+        expected = self.qid
         check_lengths(**{owner: len(expected), "qid": len(ids)})
         if ids.dtype != expected.dtype:
-            ids, expected = ids.astype(object), expected.astype(object)
+            ids = ids.astype(object)
+            expected = expected.astype(object)
         refuse_first(
             ids != expected,
             lambda row: (
                 f"qid differs from the query ids of {owner}: it is {str(ids[row])!r} in row {row}, "
                 f"where these have {str(expected[row])!r}{other_type(ids[row], expected[row])}. "
-                f"Leave qid out if the rows are the same"
+                "Leave qid out if the rows are the same"
             ),
         )
 
-    def original_rows_of(self, queries: NDArray[Any]) -> Ints:
-        """Increasing original row numbers of some queries, which are given by their indices or a
-        mask.
-        """
+    def original_rows_of(self, queries: Ints | Bools) -> Ints:
+        """Increasing original row numbers of some queries, given by their indices or a mask."""
         grouped = self.rows_of(queries)
-        return grouped if self.permutation is None else np.sort(self.permutation[grouped])
+        if self.permutation is None:
+            return grouped
+        return np.sort(self.permutation[grouped])
+
+
+def _number(ids: Values) -> tuple[Ints, int]:
+    """Number ids by first appearance; returns the number of each, and how many they are."""
+    # pandas would merge numbers that are equal as float64.
+    if ids.dtype.kind in "US" or ids.dtype.itemsize > 8:
+        ids = ids.astype(object)
+    if ids.dtype != object:
+        codes, different = pd.factorize(ids)
+        return codes, len(different)
+    codes, different = pd.factorize(np.append(ids, _NO_TEXT))
+    return codes[: len(ids)], len(different)
 
 
 def find_qid(
-    X: Any,
+    X: Features, qid: ArrayLike | None, y: object = None, *, name: str = "qid"
+) -> tuple[Any, Any]:
+    """Return features, as they are given, and the query ids that :func:`table_and_qid` finds."""
+    table, ids = table_and_qid(Table(X), qid, y, name=name)
+    return table.given, ids
+
+
+def table_and_qid(
+    table: Table,
     qid: ArrayLike | None,
-    y: Any = None,
+    y: object = None,
     *,
     column: str = QID,
     group: Ints | None = None,
     name: str = "qid",
-) -> tuple[Any, Any]:
-    """Return the features and the query ids.
+) -> tuple[Table, NDArray[Any] | None]:
+    """Return the table of the features and the query ids.
 
     The query ids are those of `y`, if its class defines the attribute `qid` (preferences and clicks
     do); else those of `group`, of `qid`, of a column of `X`, or of the index level "qid" of `X`:
@@ -189,7 +212,7 @@ def find_qid(
 
     Parameters
     ----------
-    X : array-like, sparse matrix, DataFrame or pyarrow Table, shape (n_documents, n_features)
+    table : Table
     qid : array-like, shape (n_documents,), str or None
         A string is the name of the column of `X` that contains the query ids, which is then no
         feature.
@@ -203,7 +226,7 @@ def find_qid(
 
     Returns
     -------
-    X : the type of `X`
+    table : Table
         The features, without columns of query ids.
     qid : ndarray, shape (n_documents,), or None
         None if there are no query ids.
@@ -218,77 +241,94 @@ def find_qid(
     Examples
     --------
     >>> import pandas as pd
-    >>> X, qid = find_qid(pd.DataFrame({"price": [1.5, 2.5], "qid": [7, 8]}), None)
-    >>> list(X.columns), qid.tolist()
+    >>> table = Table(pd.DataFrame({"price": [1.5, 2.5], "qid": [7, 8]}))
+    >>> table, qid = table_and_qid(table, None)
+    >>> table.names, qid.tolist()
     (['price'], [7, 8])
     """
-    names = column_names(X)
+    names = table.names
     if isinstance(qid, str):
         if qid not in names:
-            refuse(
-                name, qid, f"the name of a column of X, of {names[:10]}, or one query id per row"
+            raise ValueError(
+                f"{name} must be the name of a column of X, of {names[:10]}, or one query id per "
+                f"row; got {qid!r}"
             )
-        column, qid = qid, None
-    sources: dict[str, Any] = {
-        "y": y.qid if hasattr(type(y), QID) else None,
+        column = qid
+        qid = None
+    sources: dict[str, ArrayLike | None] = {
+        "y": getattr(y, QID) if hasattr(type(y), QID) else None,
         "group": group,
         name: qid,
     }
     for id_column in dict.fromkeys((column, QID)):
         if id_column in names:
-            sources[f"the column {id_column!r} of X"] = X[id_column]
-            X = without_column(X, id_column)
-    if is_pandas(X) and QID in X.index.names:
-        sources[f"the index {QID!r} of X"] = X.index.get_level_values(QID)
-    first, ids = "", None
+            sources[f"the column {id_column!r} of X"] = table.column(id_column)
+            table = table.without(id_column)
+    sources[f"the index {QID!r} of X"] = table.ids_in_index
+    return table, _common_ids(sources, y, has_features=table.given is not None)
+
+
+def _common_ids(
+    sources: Mapping[str, ArrayLike | None], y: object, *, has_features: bool
+) -> NDArray[Any] | None:
+    """The query ids of the first source that has some; ValueError if others contradict them."""
+    first = ""
+    ids = None
     for source, values in sources.items():
         if values is None:
             continue
-        values = as_array(values, source)
-        if (
-            X is not None
-            and values.dtype.kind == "f"
-            and (values[np.isfinite(values)] % 1 != 0).any()
-        ):
-            advice = f"scaled ids are kept in the index: X.set_index({QID!r}), set_output(transform='pandas')"
-            advice = f". Weights are given as sample_weight=; {advice}"
-            refuse(source, values, "query ids", advice, got="numbers that are not whole")
+        others = as_array(values, source)
+        if has_features:
+            _refuse_fractions(others, source)
         if ids is None:
-            first, ids = source, values
+            first = source
+            ids = others
         elif first == "y" and source != "group" and hasattr(y, "check_qid"):
             # These have names of queries, which labels of others with the same sizes have not.
             with named_part(source):
-                y.check_qid(values)
+                y.check_qid(others)
         else:
-            _check_same_queries({first: ids, source: values})
-    return X, ids
+            _check_same_queries(first, ids, source, others)
+    return ids
 
 
-def _check_same_queries(sources: dict[str, NDArray[Any]]) -> None:
-    """Raise ValueError if two sources of query ids, by name, divide the rows into other queries."""
-    starts = []
-    for source, ids in sources.items():
-        with named_part(source):
-            queries = Queries.from_qid(ids)
-        # For each row the first row of its query.
-        starts.append(
-            queries.ungroup(queries.repeat(queries.group(np.arange(len(ids)))[queries.starts]))
-        )
-    (first, ids), (second, other_ids) = sources.items()
+def _refuse_fractions(ids: Values, source: str) -> None:
+    """Raise ValueError if query ids of features are numbers that are not integers."""
+    if ids.dtype.kind != "f":
+        return
+    if (ids[np.isfinite(ids)] % 1 != 0).any():
+        kept = f"X.set_index({QID!r}), set_output(transform='pandas')"
+        advice = ". Weights are given as sample_weight=; scaled ids are kept in the index: " + kept
+        refuse(source, ids, "query ids", advice, got="numbers that are not whole")
+
+
+def _check_same_queries(first: str, ids: Values, second: str, other_ids: Values) -> None:
+    """Raise ValueError if two sources of query ids divide the rows into other queries."""
+    starts = _first_rows(ids, first)
+    other_starts = _first_rows(other_ids, second)
     check_lengths(**{second: len(other_ids), first: len(ids)})
     refuse_first(
-        starts[0] != starts[1],
+        starts != other_starts,
         lambda row: (
             f"{first} and {second} contradict each other: row {row} is in query {ids[row]!s} of "
-            f"row {starts[0][row]} by the first, and in query {other_ids[row]!s} of row "
-            f"{starts[1][row]} by the second. Give one of them"
+            f"row {starts[row]} by the first, and in query {other_ids[row]!s} of row "
+            f"{other_starts[row]} by the second. Give one of them"
         ),
     )
 
 
+def _first_rows(ids: Values, source: str) -> Ints:
+    """For each row the first row of its query."""
+    with named_part(source):
+        queries = Queries.from_qid(ids)
+    rows = queries.group(np.arange(len(ids)))
+    return queries.ungroup(queries.repeat(rows[queries.starts]))
+
+
 def require_qid(qid: Any, receiver: str, advice: str = ESTIMATOR_ADVICE) -> Any:
-    """Return the query ids; if they are None, raise ValueError with `advice` how to pass them to
-    `receiver`.
+    """Return the query ids; if they are None, raise ValueError.
+
+    Its message says that `receiver` got none, and gives `advice` how to pass them.
     """
     if qid is None:
         raise ValueError(
@@ -297,16 +337,24 @@ def require_qid(qid: Any, receiver: str, advice: str = ESTIMATOR_ADVICE) -> Any:
     return qid
 
 
-def id_index(ids: NDArray[Any]) -> pd.Index:
-    """An index of query ids: texts may have characters that Arrow does not have, and tuples are one
-    id each.
+def id_index(ids: Values) -> pd.Index:
+    """An index of query ids.
+
+    Texts may have characters that Arrow does not have, and a tuple is one id.
     """
-    return pd.Index(ids, dtype=object if ids.dtype.kind in "OUS" else None, tupleize_cols=False)
+    dtype = object if ids.dtype.kind in "OUS" else None
+    return pd.Index(ids, dtype=dtype, tupleize_cols=False)
 
 
-def other_type(query_id: Any, expected: Any) -> str:
-    """The end of a message about two ids that differ, if one is a text and the other one is not;
-    otherwise nothing.
+def python_scalar(value: object) -> object:
+    """A scalar of NumPy as one of Python; other objects stay as they are."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def other_type(query_id: object, expected: object) -> str:
+    """The end of a message about two ids that differ, if one is a text and the other one is not.
+
+    Otherwise it is empty.
 
     Examples
     --------
@@ -317,16 +365,15 @@ def other_type(query_id: Any, expected: Any) -> str:
     """
     if isinstance(query_id, str) == isinstance(expected, str):
         return ""
-    types = [
-        type(id_.item() if isinstance(id_, np.generic) else id_).__name__
-        for id_ in (query_id, expected)
-    ]
-    return f" (of the types {types[0]} and {types[1]})"
+    name = type(python_scalar(query_id)).__name__
+    expected_name = type(python_scalar(expected)).__name__
+    return f" (of the types {name} and {expected_name})"
 
 
-def positions_by_id(ids: NDArray[Any]) -> Ints:
-    """Position of each different id among the sorted ids; where ids cannot be compared, in the
-    given sequence.
+def positions_by_id(ids: Values) -> Ints:
+    """Position of each different id among the sorted ids.
+
+    Where ids cannot be compared, it is that in the given sequence.
 
     Examples
     --------
@@ -342,26 +389,16 @@ def positions_by_id(ids: NDArray[Any]) -> Ints:
 def _as_ids(qid: ArrayLike) -> NDArray[Any]:
     ids = as_array(qid, "qid")
     if ids.ndim != 1 or len(ids) == 0:
-        refuse(
-            "qid",
-            ids,
-            "one query id per row, a non-empty one-dimensional array",
-            got=f"shape {ids.shape}",
-        )
-    missing = pd.isna(ids)
-    if np.any(missing):
-        raise ValueError(
-            f"qid must not be missing; qid[{int(np.argmax(missing))}] is "
-            f"{ids[np.argmax(missing)]!s}"
-        )
+        expected = "one query id per row, a non-empty one-dimensional array"
+        refuse("qid", ids, expected, got=f"shape {ids.shape}")
+    refuse_first(pd.isna(ids), lambda row: f"qid must not be missing; qid[{row}] is {ids[row]!s}")
     return ids
 
 
 def draw_queries_to_hold_out(
     n_queries: int, fraction: float, random_state: np.random.RandomState
 ) -> Bools:
-    """Mask of the queries to hold out, shape (n_queries,): a share of them, at least one and not
-    all.
+    """Mask of the queries to hold out: a share of them, at least one and not all.
 
     Raises ValueError if there are fewer than two queries.
     """

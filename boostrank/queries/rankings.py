@@ -1,33 +1,27 @@
-"""Documents of queries, ranked by their scores: all of them, or those of the first ranks."""
+"""Documents of queries, ranked by their scores, and rules for tied documents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.queries.compiled import first_ranks, is_available
-from boostrank.queries.segments import BLOCK_ROWS, Block, Segments
-from boostrank.queries.threads import for_each
+from boostrank.queries.segments import Segments
 
-# If no query has a larger cutoff, the compiled selection of the first documents takes less time
-# than sorting all: in queries of 120 documents a third for 10 ranks and two thirds for 32, and in
-# those of 1,000 a seventh and a quarter.
-MAX_SELECTED = 32
-# Compiled functions have no temporary arrays, so that blocks may be larger than those of NumPy, and
-# calls are fewer.
-COMPILED_BLOCK_ROWS = 4 * BLOCK_ROWS
+#: How documents of equal score are ranked.
+Ties = Literal["average", "stable", "best", "worst"]
+TIES: tuple[str, ...] = get_args(Ties)
 
 
 @dataclass(frozen=True, eq=False)
 class RankedBlock:
-    """Documents of the first ranks of a block of queries, sorted by decreasing score, and those of
-    equal score by row.
+    """Documents of the first ranks of a block of queries, sorted by decreasing score.
+
+    Documents of equal score are sorted by row.
 
     Attributes
     ----------
@@ -61,8 +55,9 @@ class RankedBlock:
         return self.part.positions < self.part.repeat(self.cutoffs)
 
     def first(self, cutoffs: Ints) -> RankedBlock:
-        """The documents up to smaller cutoffs, shape (n_queries_of_the_block,); larger ones are
-        those of the block.
+        """The documents up to smaller cutoffs, shape (n_queries_of_the_block,).
+
+        Cutoffs that are larger than those of the block become those of the block.
         """
         cutoffs = np.minimum(cutoffs, self.cutoffs)
         if np.array_equal(cutoffs, self.cutoffs):
@@ -74,9 +69,10 @@ class RankedBlock:
         part = Segments.from_sizes(sizes)
         return RankedBlock(self.segments, cutoffs, part, self.rows[within], self.scores[within])
 
-    def break_ties(self, tiebreak: NDArray[Any]) -> RankedBlock:
-        """Sort documents of equal score by increasing `tiebreak`, shape (n_ranked,), and then by
-        row.
+    def break_ties(self, tiebreak: NDArray[np.generic]) -> RankedBlock:
+        """Sort documents of equal score by increasing `tiebreak`, and then by row.
+
+        `tiebreak` has the shape (n_ranked,).
         """
         tied = self.tied
         if tied.n_segments == len(self.rows):
@@ -88,43 +84,12 @@ class RankedBlock:
         return replace(self, rows=rows)
 
 
-def for_each_ranked(
-    queries: Segments,
-    scores: Floats,
-    cutoffs: Ints,
-    function: Callable[[RankedBlock], object],
-    *,
-    stable: bool = True,
-) -> None:
-    """Rank the documents of blocks of queries, and call a function for each block, by threads.
+def break_ties(ranked: RankedBlock, quality: Floats | Ints, ties: Ties) -> RankedBlock:
+    """Rank tied documents so that they follow a tie rule.
 
-    Parameters
-    ----------
-    queries : Segments
-    scores : ndarray, shape (n_documents,)
-        Grouped. NaN has the last ranks.
-    cutoffs : ndarray of int64, shape (n_queries,)
-        The documents of this many ranks of each query are ranked, and those that are tied with the
-        last of them.
-    function : callable
-    stable : bool, default True
-        If False, documents of equal score may be in another sequence.
+    `quality` is that of all documents of all queries.
     """
-    is_compiled = is_available()
-    selects = int(cutoffs.max()) <= MAX_SELECTED and is_compiled
-
-    def rank(block: Block) -> None:
-        wanted, values = cutoffs[block.segments], scores[block.rows]
-        if selects:
-            rows, sizes = first_ranks(values, block.part, wanted)
-            part, ranked_to = Segments.from_sizes(sizes), wanted
-        else:
-            rows, part, ranked_to = (
-                block.part.sort(values, stable=stable),
-                block.part,
-                block.part.sizes,
-            )
-        ranked = RankedBlock(block.segments, ranked_to, part, rows + block.rows.start, values[rows])
-        function(ranked.first(wanted))
-
-    for_each(rank, queries.blocks(COMPILED_BLOCK_ROWS if is_compiled else BLOCK_ROWS))
+    if ties not in ("best", "worst"):
+        return ranked
+    of_ranked = quality[ranked.rows]
+    return ranked.break_ties(-of_ranked if ties == "best" else of_ranked)

@@ -23,6 +23,9 @@ from boostrank.inputs.checks import refuse
 # newly allocated memory takes three times as long.
 BLOCK_ROWS = 16_384
 
+#: Values of rows, or of segments.
+Values = NDArray[np.generic]
+
 
 class Block(NamedTuple):
     """Consecutive segments that are processed together.
@@ -98,13 +101,10 @@ class Segments:
         """
         array = np.asarray(sizes)
         if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu" or array.min() < 1:
-            got = f"dtype {array.dtype}, shape {array.shape}, {np.array2string(array, threshold=9)}"
-            refuse(
-                "sizes",
-                sizes,
-                "a non-empty one-dimensional array of integers of at least 1",
-                got=got,
-            )
+            expected = "a non-empty one-dimensional array of integers of at least 1"
+            shown = np.array2string(array, threshold=9)
+            got = f"dtype {array.dtype}, shape {array.shape}, {shown}"
+            refuse("sizes", sizes, expected, got=got)
         return cls(np.concatenate([[0], np.cumsum(array)]).astype(np.int64))
 
     @property
@@ -139,8 +139,7 @@ class Segments:
 
     @cached_property
     def size_classes(self) -> list[SizeClass]:
-        """The segments, divided into classes of similar sizes, from the smallest sizes to the
-        largest.
+        """The segments, divided into classes of similar sizes, from the smallest to the largest.
 
         It is for computations on pairs of rows, which take several times longer without matrices.
         Index an array of shape (n_rows,), with one more value at the end, with the ``rows`` of a
@@ -150,67 +149,63 @@ class Segments:
         Examples
         --------
         >>> import boostrank as br
-        >>> [size_class.rows.tolist() for size_class in br.Queries.from_sizes([2, 3, 2]).size_classes]
+        >>> queries = br.Queries.from_sizes([2, 3, 2])
+        >>> [size_class.rows.tolist() for size_class in queries.size_classes]
         [[[0, 1], [5, 6]], [[2, 3, 4]]]
         """
         # The number of columns is the size, rounded up to a multiple of a quarter of the largest
         # power of two up to it.
-        multiple = np.maximum(1, 1 << np.maximum(np.frexp(self.sizes)[1].astype(np.int64) - 3, 0))
+        exponent = np.frexp(self.sizes)[1].astype(np.int64)
+        multiple = 1 << np.maximum(exponent - 3, 0)
         n_columns = -(-self.sizes // multiple) * multiple
         classes = []
         for columns in np.unique(n_columns):
             segments = np.flatnonzero(n_columns == columns)
             rows = self.starts[segments, None] + np.arange(columns)
-            classes.append(
-                SizeClass(segments, np.where(rows < self.ends[segments, None], rows, self.n_rows))
-            )
+            rows = np.where(rows < self.ends[segments, None], rows, self.n_rows)
+            classes.append(SizeClass(segments, rows))
         return classes
 
-    def repeat(self, per_segment: NDArray[Any]) -> NDArray[Any]:
-        """Repeat the value of each segment, shape (n_segments,), for each of its rows: shape
-        (n_rows,).
-        """
+    def repeat(self, per_segment: Values) -> NDArray[Any]:
+        """Repeat the value of each segment for each of its rows, shape (n_rows,)."""
         return np.repeat(per_segment, self.sizes)
 
-    def rows_of(self, segments: NDArray[Any]) -> Ints:
+    def rows_of(self, segments: Ints | Bools) -> Ints:
         """Increasing row numbers of some segments, which are given by their indices or a mask."""
         mask = np.zeros(self.n_segments, dtype=bool)
         mask[segments] = True
         return np.flatnonzero(self.repeat(mask))
 
-    def sum(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def sum(self, rows: Values) -> NDArray[Any]:
         """Sum over the rows of each segment, shape (n_segments,)."""
         return np.add.reduceat(rows, self.indptr[:-1])
 
-    def mean(self, rows: NDArray[Any]) -> Floats:
+    def mean(self, rows: Values) -> Floats:
         """Mean over the rows of each segment, shape (n_segments,)."""
         return self.sum(rows) / self.sizes
 
-    def max(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def max(self, rows: Values) -> NDArray[Any]:
         """Maximum over the rows of each segment, shape (n_segments,)."""
         return np.maximum.reduceat(rows, self.indptr[:-1])
 
-    def min(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def min(self, rows: Values) -> NDArray[Any]:
         """Minimum over the rows of each segment, shape (n_segments,)."""
         return np.minimum.reduceat(rows, self.indptr[:-1])
 
     def logsumexp(self, rows: Floats) -> Floats:
-        """``log(sum(exp(rows)))`` of each segment, computed without overflow, shape
-        (n_segments,).
-        """
+        """``log(sum(exp(rows)))`` of each segment, without overflow, shape (n_segments,)."""
         highest = self.max(rows)
-        return np.log(self.sum(np.exp(rows - self.repeat(highest)))) + highest
+        exponentials = np.exp(rows - self.repeat(highest))
+        return np.log(self.sum(exponentials)) + highest
 
     def softmax(self, rows: Floats) -> Floats:
-        """``exp(rows) / sum(exp(rows))`` within each segment, computed without overflow, shape
-        (n_rows,).
-        """
+        """``exp(rows) / sum(exp(rows))`` within each segment, without overflow, shape (n_rows,)."""
         exponentials = rows - self.repeat(self.max(rows))
         np.exp(exponentials, out=exponentials)
         exponentials *= self.repeat(1.0 / self.sum(exponentials))
         return exponentials
 
-    def sum_before(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def sum_before(self, rows: Floats | Ints) -> NDArray[Any]:
         """Sum over the rows before each row in its segment, shape (n_rows,); exact for integers."""
         before = np.cumsum(rows) - rows
         return before - self.repeat(before[self.starts])
@@ -224,13 +219,14 @@ class Segments:
         product = np.ones_like(rows)
         product[1:] = rows[:-1]
         product[self.starts] = 1.0
-        reach, longest = 1, int(self.sizes.max())
+        longest = int(self.sizes.max())
+        reach = 1
         while reach < longest:
             product[reach:] *= np.where(self.positions[reach:] >= reach, product[:-reach], 1.0)
             reach *= 2
         return product
 
-    def runs(self, values: NDArray[Any]) -> Segments:
+    def runs(self, values: Values) -> Segments:
         """Runs of consecutive rows of a segment with equal values, shape (n_rows,)."""
         is_first = self._is_first_of_run(values)
         if is_first.all():
@@ -256,33 +252,34 @@ class Segments:
         """
         result = np.empty(self.n_rows, dtype=np.int64)
         for block in self.blocks():
-            result[block.rows] = (
-                block.part._sort_block(scores[block.rows], stable) + block.rows.start
-            )
+            order = block.part._sort_block(scores[block.rows], stable)
+            result[block.rows] = order + block.rows.start
         return result
 
     def ranks(self, scores: Floats) -> Ints:
-        """Rank of each row in its segment, shape (n_rows,), 1 for the highest score; ties are
-        ranked by row number.
+        """Rank of each row in its segment, shape (n_rows,), 1 for the highest score.
+
+        Ties are ranked by row number.
         """
         ranks = np.empty(self.n_rows, dtype=np.int64)
         ranks[self.sort(scores)] = self.positions + 1
         return ranks
 
     def blocks(self, n_rows: int = BLOCK_ROWS) -> list[Block]:
-        """Divide the segments into blocks of at most `n_rows` rows; a longer segment is one
-        block.
+        """Divide the segments into blocks of at most `n_rows` rows.
+
+        A longer segment is one block.
         """
         if n_rows not in self._blocks:
-            blocks = []
-            for segments in parts(self.indptr[1:], n_rows):
-                first, last = int(self.indptr[segments.start]), int(self.indptr[segments.stop])
-                indptr = self.indptr[segments.start : segments.stop + 1] - first
-                blocks.append(Block(segments, slice(first, last), Segments(indptr)))
-            self._blocks[n_rows] = blocks
+            self._blocks[n_rows] = [self._block(segments) for segments in parts(self.ends, n_rows)]
         return self._blocks[n_rows]
 
-    def _is_first_of_run(self, values: NDArray[Any]) -> Bools:
+    def _block(self, segments: slice) -> Block:
+        indptr = self.indptr[segments.start : segments.stop + 1]
+        rows = slice(int(indptr[0]), int(indptr[-1]))
+        return Block(segments, rows, Segments(indptr - rows.start))
+
+    def _is_first_of_run(self, values: Values) -> Bools:
         """Whether each row is the first of its segment, or differs from the row before it."""
         is_first = np.empty(self.n_rows, dtype=bool)
         np.not_equal(values[1:], values[:-1], out=is_first[1:])
@@ -295,8 +292,9 @@ class Segments:
         # and score.
         by_score = np.argsort(-scores)
         if self.n_segments > 1:
-            code_type = np.uint16 if self.n_segments <= np.iinfo(np.uint16).max else np.int64
-            codes = self.repeat(np.arange(self.n_segments, dtype=code_type))
+            is_small = self.n_segments <= np.iinfo(np.uint16).max
+            numbers = np.arange(self.n_segments, dtype=np.uint16 if is_small else np.int64)
+            codes = self.repeat(numbers)
             by_score = by_score[np.argsort(codes[by_score], kind="stable")]
         if not stable:
             return by_score
@@ -310,8 +308,9 @@ class Segments:
 
 
 def parts(ends: Ints, n_rows: int) -> Iterator[slice]:
-    """Divide consecutive segments, which end at `ends`, into parts of at most `n_rows` rows; a
-    longer one is one part.
+    """Divide consecutive segments, which end at `ends`, into parts of at most `n_rows` rows.
+
+    A longer segment is one part.
 
     Examples
     --------
@@ -319,20 +318,24 @@ def parts(ends: Ints, n_rows: int) -> Iterator[slice]:
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
     """
     first = 0
+    n_before = 0
     while first < len(ends):
-        limit = (ends[first - 1] if first else 0) + n_rows
-        last = max(first + 1, int(np.searchsorted(ends, limit, side="right")))
+        last = int(np.searchsorted(ends, n_before + n_rows, side="right"))
+        last = max(last, first + 1)
         yield slice(first, last)
         first = last
+        n_before = ends[last - 1]
 
 
 def ranges(starts: Ints | int, sizes: Ints) -> Ints:
-    """The integers from each start, as many as its size, one range after the other; a size may be
-    0.
+    """The integers from each start, as many as its size, one range after the other.
+
+    A size may be 0.
 
     Examples
     --------
     >>> ranges(np.array([5, 2, 9]), np.array([3, 0, 2])).tolist()
     [5, 6, 7, 9, 10]
     """
-    return np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    n_before = np.cumsum(sizes) - sizes
+    return np.arange(sizes.sum()) + np.repeat(starts - n_before, sizes)

@@ -15,7 +15,9 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 #: Work that takes less time is done by one thread. The operating system may need some milliseconds
 #: to begin another one while the threads of LightGBM or XGBoost still wait actively for their next
@@ -43,7 +45,9 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
     ...     br.ndcg_score([2, 0, 1], [0.9, 0.1, 0.5], qid=[7, 7, 7])
     1.0
     """
-    token = _n_threads.set(n_jobs if n_jobs is not None and n_jobs >= 1 else _n_threads.get())
+    if n_jobs is None or n_jobs < 1:
+        n_jobs = _n_threads.get()
+    token = _n_threads.set(n_jobs)
     try:
         yield
     finally:
@@ -61,10 +65,12 @@ def n_threads() -> int:
     if number is not None:
         return number
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return int(first) if first.isdecimal() and int(first) >= 1 else _n_processors()
+    if first.isdecimal() and int(first) >= 1:
+        return int(first)
+    return _n_processors()
 
 
-def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
+def for_each(function: Callable[[Item], object], items: Sequence[Item]) -> None:
     """Call a function for every item, by up to :func:`n_threads` threads; results are ignored.
 
     The calling thread is one of them. So the work is done, in the worst case by this thread alone,
@@ -82,7 +88,8 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
         for item in items:
             function(item)
         return
-    left, exceptions = deque(enumerate(items)), dict[int, BaseException]()
+    left = deque(enumerate(items))
+    exceptions: dict[int, BaseException] = {}
 
     def work(n_items: int) -> None:
         with use_threads(1), suppress(IndexError):
@@ -114,17 +121,19 @@ def for_each(function: Callable[[Any], object], items: Sequence[Any]) -> None:
             if not helper.cancel():
                 helper.result()
     if exceptions:
-        raise exceptions[
-            min(exceptions, key=lambda number: (isinstance(exceptions[number], Exception), number))
-        ]
+        numbered = exceptions.items()
+        _, first = min(numbered, key=lambda pair: (isinstance(pair[1], Exception), pair[0]))
+        raise first
 
 
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
-    """The threads of this process. They are started when they are first needed, and wait between
-    calls.
+    """The threads of this process.
+
+    They are started when they are first needed, and wait between calls.
     """
-    return ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1), thread_name_prefix="boostrank")
+    n_others = (os.cpu_count() or 1) - 1
+    return ThreadPoolExecutor(max(1, n_others), thread_name_prefix="boostrank")
 
 
 @lru_cache(maxsize=1)

@@ -55,7 +55,8 @@ def document_weights(
     """
     weights = as_floats(sample_weight, "sample_weight")
     if is_pandas(sample_weight) and weights.shape == (queries.n_queries,):
-        weights = _aligned(weights, sample_weight, queries)
+        series: Any = sample_weight
+        weights = _aligned(weights, series, queries)
     if weights.shape not in {(queries.n_queries,), (queries.n_documents,)}:
         lengths = f"per query ({queries.n_queries}) or per document ({queries.n_documents})"
         refuse("sample_weight", weights, f"one weight {lengths}", got=f"shape {weights.shape}")
@@ -76,32 +77,27 @@ def check_weights(weights: Floats) -> Floats:
     return weights
 
 
-def _aligned(weights: Floats, series: Any, queries: Queries) -> Floats:
-    """The weights of the queries in the sequence of `queries`, found by the query ids in the index
-    of the Series.
-    """
+def _aligned(weights: Floats, series: pd.Series, queries: Queries) -> Floats:
+    """The weights of queries in their sequence, found by the query ids in the index of a Series."""
     if not index_has_ids(series, queries, "sample_weight"):
         return weights
-    rows = (
-        series.index.get_indexer(id_index(queries.ids))
-        if series.index.is_unique
-        else np.array([-1])
+    if series.index.is_unique:
+        rows = series.index.get_indexer(id_index(queries.ids))
+        if rows.min() >= 0:
+            return weights[rows]
+    raise ValueError(
+        f"sample_weight is a Series of one weight per query, but its index, "
+        f"{series.index[:3].tolist()}, does not have the query ids, such as "
+        f"{queries.ids[:3].tolist()}. If the weights are in the sequence in which the "
+        "queries first appear, pass sample_weight.to_numpy()"
     )
-    if rows.min() < 0:
-        raise ValueError(
-            f"sample_weight is a Series of one weight per query, but its index, "
-            f"{series.index[:3].tolist()}, does not have the query ids, such as "
-            f"{queries.ids[:3].tolist()}. If the weights are in the sequence in which the "
-            "queries first appear, pass sample_weight.to_numpy()"
-        )
-    return weights[rows]
 
 
 def index_has_ids(series: pd.Series, queries: Queries, name: str) -> bool:
-    """Whether the index of a Series of values of queries has the query ids, and not the numbers 0,
-    1, ... of rows.
+    """Whether the index of a Series of values of queries has the query ids.
 
-    Where 0, 1, ... are the query ids too, an index with a name has ids.
+    Otherwise it has the numbers 0, 1, ... of rows. Where 0, 1, ... are the query ids too, an index
+    with a name has ids.
 
     Raises
     ------
@@ -112,15 +108,23 @@ def index_has_ids(series: pd.Series, queries: Queries, name: str) -> bool:
     if not series.index.equals(pd.RangeIndex(len(series))):
         return True
     rows = series.index.get_indexer(id_index(queries.ids))
-    is_ordered = len(rows) != len(series) or series.iloc[rows].reset_index(drop=True).equals(series)
-    if rows.min() >= 0 and series.index.name is None and not is_ordered:
+    if rows.min() < 0:
+        return False
+    if series.index.name is None and not _is_same_by_rows(series, rows):
         raise ValueError(
             f"{name} is a Series whose index 0, 1, ... may be the query ids, or the sequence in "
             f"which queries first appear, {queries.ids[:3].tolist()}, ...: pass "
             f"{name}.rename_axis('qid') if it has the ids, and {name}.to_numpy() if the values are "
             f"in this sequence"
         )
-    return bool(rows.min() >= 0)
+    return True
+
+
+def _is_same_by_rows(series: pd.Series, rows: Ints) -> bool:
+    """Whether the values are in the same sequence by the numbers of their rows."""
+    if len(rows) != len(series):
+        return True
+    return series.iloc[rows].reset_index(drop=True).equals(series)
 
 
 def unit_mean(weights: Floats) -> Floats:
@@ -177,8 +181,7 @@ def query_weights(
 
 
 def require_equal_weights(weights: Floats, queries: Queries, advice: str = "") -> None:
-    """Raise ValueError if the weights of grouped documents, shape (n_documents,), differ within a
-    query.
+    """Raise ValueError if weights of grouped documents differ within a query.
 
     `advice` is a sentence that is added to the message.
     """
@@ -190,8 +193,7 @@ def require_equal_weights(weights: Floats, queries: Queries, advice: str = "") -
 
 
 class WeightedMeans(NamedTuple):
-    """Means of groups, as :func:`weighted_means` returns them; arrays with one number for each
-    group.
+    """Means of groups, as :func:`weighted_means` returns them: one number for each group.
 
     Attributes
     ----------
@@ -208,8 +210,9 @@ class WeightedMeans(NamedTuple):
     standard_error: Floats
 
     def margin(self, level: float = 0.95) -> Floats:
-        """Half the width of Student's confidence interval of each mean; NaN for fewer than two
-        values.
+        """Half the width of Student's confidence interval of each mean.
+
+        It is NaN for fewer than two values.
         """
         import scipy
 
@@ -249,8 +252,11 @@ def weighted_means(
     [6.5724]
     """
     counts = ~np.isnan(values) & (weights > 0)
-    codes = np.zeros(int(counts.sum()), dtype=np.int64) if groups is None else groups[counts]
-    values, weights = values[counts], weights[counts]
+    if groups is None:
+        groups = np.zeros(len(values), dtype=np.int64)
+    codes = groups[counts]
+    values = values[counts]
+    weights = weights[counts]
     n_values = np.bincount(codes, minlength=n_groups)
     total = np.bincount(codes, weights, minlength=n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):

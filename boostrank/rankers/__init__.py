@@ -1,5 +1,6 @@
-"""Rankers on LightGBM and XGBoost, and bagging: estimators in the style of scikit-learn, with
-``fit(X, y, qid=...)``.
+"""Rankers on LightGBM and XGBoost, and bagging, in the style of scikit-learn.
+
+They are fitted by ``fit(X, y, qid=...)``.
 
 If all rows are one query where `qid` is not given, as in a subclass in
 ``tests/rankers/test_base.py``, rankers pass 46 of the 48 checks of ``check_estimator`` of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import joblib
@@ -12,18 +13,21 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import GroupedData, Trained
-from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
-from boostrank.inputs.frames import index_of
+from boostrank.backends.records import GroupedData, Trained
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import check_count, check_number, named_part
+from boostrank.inputs.random_state import EstimatorSeed, as_random_state
+from boostrank.inputs.table import TableLike
 from boostrank.metrics.registry import default_measure
-from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Labels
+from boostrank.ndcg.dcg import DCG
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
-from boostrank.rankers.model import TrainedModel, TrainingQueries
+from boostrank.rankers.model import TrainedModel
+from boostrank.rankers.training_queries import TrainingQueries
 from boostrank.training.data import training_data
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.fit_arguments import TrainingArguments
 from boostrank.training.settings import Settings
 
 
@@ -131,7 +135,7 @@ class BaggedRanker(TrainedModel):
         *,
         max_samples: float = 0.7,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: EstimatorSeed = None,
     ) -> None:
         self.ranker = ranker
         self.n_estimators = n_estimators
@@ -141,14 +145,14 @@ class BaggedRanker(TrainedModel):
 
     def fit(
         self,
-        X: Any,
+        X: TableLike,
         y: ArrayLike,
         qid: ArrayLike | None = None,
         *,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         position: ArrayLike | None = None,
-        eval_metric: Any = None,
+        eval_metric: object = None,
         early_stopping_metric: str | None = None,
     ) -> Self:
         """Draw the samples, train the members, and average them.
@@ -177,66 +181,78 @@ class BaggedRanker(TrainedModel):
         """
         settings = self._check_parameters()
         random_state = as_random_state(self.random_state)
-        name, takes_infinity = type(self).__name__, self._library.takes_infinity(settings.native)
-        data, features = training_data(
-            name, X, y, qid, group, sample_weight, position=position, takes_infinity=takes_infinity
-        )
-        n_drawn = max(1, int(self.max_samples * data.queries.n_queries))
-        options = {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric}
-        ranker, transformer = clone(self.ranker), settings.values["query_features"]
-        if transformer is not None:
-            # All members have the same features.
-            columns = transformer.learn(data.X, data.queries, features).columns_
-            features.query_features = transformer.set_params(columns=columns).learn(
-                data.X, data.queries, features
-            )
-            ranker.set_params(query_features=transformer)
-        n_queries, draws = data.queries.n_queries, []
-        for _ in range(self.n_estimators):
-            drawn = random_state.choice(n_queries, n_drawn, replace=False)
-            draws.append(
-                (drawn, ~np.isin(np.arange(n_queries), drawn), int(random_state.randint(2**31 - 1)))
-            )
-        threads = (
-            threads_per_member(self.n_jobs, self.n_estimators)
-            if settings.values["n_jobs"] is None
-            else None
-        )
-        if threads is not None:
-            ranker.set_params(n_jobs=threads)
-        # The queries that a member holds out decide on its rounds in their place.
-        holds_out = settings.values["validation_fraction"] is not None
-        stops_on_out_of_bag = settings.values["early_stopping_rounds"] is not None and not holds_out
-        if eval_metric is not None and not (stops_on_out_of_bag or holds_out):
+        # The queries that a member holds out decide on its rounds in place of out-of-bag queries.
+        holds_out = settings.validation_fraction is not None
+        stops_early = settings.early_stopping_rounds is not None
+        if eval_metric is not None and not (stops_early or holds_out):
             raise ValueError(
                 "eval_metric is for queries of early stopping: set early_stopping_rounds of the "
                 "ranker"
             )
-        common = ranker, data, stops_on_out_of_bag, options
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(train_member)(*common, number, mask, seed)
-            for number, (_, mask, seed) in enumerate(draws)
+        data, features = training_data(
+            type(self).__name__,
+            TrainingArguments(X, y, qid, group, sample_weight, position=position),
+            takes_infinity=self._library.takes_infinity(settings.native),
         )
-        members, out_of_bag = map(list, zip(*results, strict=True))
-        booster = self._library.average([member.booster_ for member in members])
-        queries = data.queries
-        scores = mean_out_of_bag_scores(queries, [mask for _, mask, _ in draws], out_of_bag)
+        training = MemberTraining(
+            self._member_ranker(settings, data, features),
+            data,
+            stops_early and not holds_out,
+            {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric},
+        )
+        samples = self._draw_samples(data.queries.n_queries, random_state)
+        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(training.train)(number, sample) for number, sample in enumerate(samples)
+        )
+        members = [member for member, _ in results]
+        out_of_bag = [scores for _, scores in results]
+        masks = [sample.is_out_of_bag for sample in samples]
+        scores = mean_out_of_bag_scores(data.queries, masks, out_of_bag)
         per_query = self._score_queries(data, scores)
+        booster = self._library.average([member.booster_ for member in members])
         self._set_model(Trained(booster, self._library.n_rounds(booster), {}), features)
-        for i, member in enumerate(members):
-            self.evals_result_.update(
-                {f"member_{i}_{name}": values for name, values in member.evals_result_.items()}
-            )
-            self.best_score_.update(
-                {f"member_{i}_{name}": values for name, values in member.best_score_.items()}
-            )
+        self._set_results(members)
         self.estimators_ = members
-        self.estimators_samples_ = [drawn for drawn, _, _ in draws]
+        self.estimators_samples_ = [sample.drawn for sample in samples]
         self.oob_scores_ = per_query
-        self.oob_prediction_ = queries.ungroup(scores)
-        fingerprint = y.fingerprint if isinstance(y, Labels) else None
-        self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), fingerprint)
+        self.oob_prediction_ = data.queries.ungroup(scores)
+        self._trained_on = TrainingQueries.of(data.queries, X, y)
         return self
+
+    def _member_ranker(
+        self, settings: Settings, data: GroupedData, features: TrainingFeatures
+    ) -> BoostedRanker:
+        """The ranker of which all members are clones; all have the same features and threads."""
+        ranker: BoostedRanker = clone(self.ranker)
+        transformer = settings.query_features
+        if transformer is not None:
+            columns = transformer.learn(data.X, data.queries, features).columns_
+            transformer.set_params(columns=columns)
+            features.query_features = transformer.learn(data.X, data.queries, features)
+            ranker.set_params(query_features=transformer)
+        if settings.n_jobs is None:
+            threads = threads_per_member(self.n_jobs, self.n_estimators)
+            if threads is not None:
+                ranker.set_params(n_jobs=threads)
+        return ranker
+
+    def _draw_samples(self, n_queries: int, random_state: np.random.RandomState) -> list[Sample]:
+        """The sample of each member."""
+        n_drawn = max(1, int(self.max_samples * n_queries))
+        samples = []
+        for _ in range(self.n_estimators):
+            drawn = random_state.choice(n_queries, n_drawn, replace=False)
+            is_out_of_bag = ~np.isin(np.arange(n_queries), drawn)
+            samples.append(Sample(drawn, is_out_of_bag, int(random_state.randint(2**31 - 1))))
+        return samples
+
+    def _set_results(self, members: list[BoostedRanker]) -> None:
+        """Set the metrics of the validation sets of all members."""
+        for i, member in enumerate(members):
+            for name, values in member.evals_result_.items():
+                self.evals_result_[f"member_{i}_{name}"] = values
+            for name, best in member.best_score_.items():
+                self.best_score_[f"member_{i}_{name}"] = best
 
     @property
     def oob_score_(self) -> float:
@@ -281,8 +297,9 @@ class BaggedRanker(TrainedModel):
 
 
 def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
-    """The number of threads of each training if several run at the same time; None if the library
-    may choose it.
+    """The number of threads of each training if several run at the same time.
+
+    It is None if the library may choose it.
 
     It is the number of processors divided by that of the trainings, and at most OMP_NUM_THREADS,
     which both libraries read where no number is given.
@@ -293,59 +310,90 @@ def threads_per_member(n_jobs: int | None, n_members: int) -> int | None:
     return min(max(1, joblib.cpu_count() // n_workers), n_threads())
 
 
-def train_member(
-    ranker: BoostedRanker,
-    data: GroupedData,
-    stops_on_out_of_bag: bool,
-    options: dict[str, Any],
-    number: int,
-    is_out_of_bag: Bools,
-    seed: int,
-) -> tuple[BoostedRanker, Floats]:
-    """Train member `number`, counted from 0, a clone of `ranker`, and predict the scores of its
-    out-of-bag queries.
+@dataclass(frozen=True)
+class Sample:
+    """The queries and the seed that are drawn for a member.
 
-    The scores are grouped by query. `is_out_of_bag` is a mask of the queries that were not drawn,
-    shape (n_queries,), `seed` is the `random_state` of the member, and `options` are arguments of
-    `fit` on metrics. Raises ValueError if the member is to stop early on out-of-bag queries and
-    there are none.
+    Attributes
+    ----------
+    drawn : ndarray of int, shape (n_drawn,)
+        Numbers of the queries to train on.
+    is_out_of_bag : ndarray of bool, shape (n_queries,)
+        Whether each query was not drawn.
+    seed : int
+        The `random_state` of the member.
     """
-    has_out_of_bag = bool(is_out_of_bag.any())
-    with named_part(f"member {number} of the bag, the queries that it drew"):
-        drawn = data.take(~is_out_of_bag)
-    options = dict(options)
-    if stops_on_out_of_bag:
-        if not has_out_of_bag:
+
+    drawn: Ints
+    is_out_of_bag: Bools
+    seed: int
+
+
+@dataclass(frozen=True)
+class MemberTraining:
+    """The settings and data that the trainings of all members have in common.
+
+    Attributes
+    ----------
+    ranker : LightGBMRanker or XGBoostRanker
+        Each member is a clone of it.
+    data : GroupedData
+    stops_on_out_of_bag : bool
+        Whether members stop early on their out-of-bag queries.
+    options : dict
+        Arguments of ``fit`` about metrics.
+    """
+
+    ranker: BoostedRanker
+    data: GroupedData
+    stops_on_out_of_bag: bool
+    options: dict[str, Any]
+
+    def train(self, number: int, sample: Sample) -> tuple[BoostedRanker, Floats]:
+        """Train member `number`, counted from 0, and predict its out-of-bag queries.
+
+        The scores are grouped by query.
+        """
+        with named_part(f"member {number} of the bag, the queries that it drew"):
+            drawn = self.data.take(~sample.is_out_of_bag)
+        options = {**self.options, **self._validation(number, sample)}
+        member: BoostedRanker = clone(self.ranker).set_params(random_state=sample.seed)
+        with named_part(f"member {number} of the bag"):
+            labels: Any = drawn.labels
+            member.fit(
+                drawn.X,
+                labels,
+                drawn.queries.qid,
+                sample_weight=drawn.weights,
+                position=drawn.position,
+                **options,
+            )
+        if not sample.is_out_of_bag.any():
+            return member, np.zeros(0)
+        # Only the features: a log of clicks need not have impressions of these queries.
+        queries = self.data.queries
+        rows = np.flatnonzero(queries.repeat(sample.is_out_of_bag))
+        ids = queries.repeat(queries.ids)[rows]
+        return member, member.predict(_safe_indexing(self.data.X, rows), qid=ids)
+
+    def _validation(self, number: int, sample: Sample) -> dict[str, Any]:
+        """The argument `eval_set` of a member that stops early on its out-of-bag queries.
+
+        Raises ValueError if it has none.
+        """
+        if not self.stops_on_out_of_bag:
+            return {}
+        if not sample.is_out_of_bag.any():
             raise ValueError(
-                f"member {number} was trained on all {len(is_out_of_bag)} queries, so that it has "
-                f"no out-of-bag "
-                "queries for early_stopping_rounds: lower max_samples, or set validation_fraction "
-                "of the ranker"
+                f"member {number} was trained on all {len(sample.is_out_of_bag)} queries, so that "
+                "it has no out-of-bag queries for early_stopping_rounds: lower max_samples, or set "
+                "validation_fraction of the ranker"
             )
         with named_part(
             f"member {number} of the bag, its out-of-bag queries, on which it stops early"
         ):
-            out_of_bag = data.take(is_out_of_bag)
-        options["eval_set"] = [(out_of_bag.X, out_of_bag.labels, out_of_bag.queries.qid)]
-    member = clone(ranker).set_params(random_state=seed)
-    with named_part(f"member {number} of the bag"):
-        weights, position = drawn.weights, drawn.position
-        member.fit(
-            drawn.X,
-            drawn.labels,
-            drawn.queries.qid,
-            sample_weight=weights,
-            position=position,
-            **options,
-        )
-    if not has_out_of_bag:
-        return member, np.zeros(0)
-    # Only the features: a log of clicks need not have impressions of these queries.
-    rows, ids = (
-        np.flatnonzero(data.queries.repeat(is_out_of_bag)),
-        data.queries.repeat(data.queries.ids),
-    )
-    return member, member.predict(_safe_indexing(data.X, rows), qid=ids[rows])
+            out_of_bag = self.data.take(sample.is_out_of_bag)
+        return {"eval_set": [(out_of_bag.X, out_of_bag.labels, out_of_bag.queries.qid)]}
 
 
 def mean_out_of_bag_scores(queries: Queries, masks: list[Bools], scores: list[Floats]) -> Floats:

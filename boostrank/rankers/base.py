@@ -6,28 +6,25 @@ import inspect
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import Backend, Trained, TrainingSpecification, ValidationSet
-from boostrank.backends.models import warn_without_splits
-from boostrank.inputs.arrays import as_floats
-from boostrank.inputs.frames import index_of, named_columns
-from boostrank.queries.labels import Labels
-from boostrank.queries.threads import use_threads
-from boostrank.rankers.model import TrainedModel, TrainingQueries
+from boostrank.backends.interface import Backend
+from boostrank.backends.records import Trained, TrainingSpecification
+from boostrank.inputs.table import TableLike
+from boostrank.rankers.fit import prepare, train_prepared
+from boostrank.rankers.model import TrainedModel
+from boostrank.rankers.training_queries import TrainingQueries
 from boostrank.training.arguments import takes_other_names
-from boostrank.training.data import training_data
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.settings import OF_FIT, Rule, Settings
-from boostrank.training.train import train, train_on_kept
-
-if TYPE_CHECKING:
-    from boostrank.training.validation import EvalSets
+from boostrank.training.fit_arguments import EvalArguments, EvalSets, TrainingArguments
+from boostrank.training.rules import Rule
+from boostrank.training.settings import OF_FIT, Settings
+from boostrank.training.specification import RoundArguments, specify
 
 
 class BoostedRanker(TrainedModel):
@@ -59,15 +56,15 @@ class BoostedRanker(TrainedModel):
     n_estimators : int, optional
         Number of boosting rounds. By default, for the losses of boostrank, the queries that each
         round leaves out decide: the training has twice as many rounds as those after which the loss
-        of these queries was least, but 50 to 3000 (at another rate than 0.08, at least so many that
-        rounds times rate are 4). With early stopping, validation sets decide, on at most 3000
-        rounds. Where no query is left out (``subsample_queries=1``, or a single query), and with
-        DART, rounds times rate are 15. It is 100 for objectives of the library and functions.
+        of these queries was least, but at most 3000, and so many that rounds times rate are 4 or
+        more. With early stopping, validation sets decide, on at most 3000 rounds. Where no query is
+        left out (``subsample_queries=1``, or a single query), and with DART, rounds times rate are
+        15. It is 100 for objectives of the library and functions.
     learning_rate : float, optional
-        By default 0.08 for the losses of boostrank with up to 50,000 documents, in proportion to
-        their number up to 100,000, and 0.16 with more; and 0.1 for objectives of the library and
-        functions. With twice the rate, training takes half of the rounds. With few `n_estimators`,
-        give a larger rate.
+        By default, for the losses of boostrank, 0.07 on LightGBM and 0.06 on XGBoost; with more
+        than 40,000 documents it grows in proportion to their number, to 0.16 with 100,000 or more.
+        It is 0.1 for objectives of the library and functions. With twice the rate, training takes
+        half of the rounds. With few `n_estimators`, give a larger rate.
     subsample_queries : float in (0, 1], optional
         Share of the queries that each round draws; only these have gradients (stochastic gradient
         boosting). By default 0.5 for the losses of boostrank, and 1 for functions. The library's
@@ -157,7 +154,7 @@ class BoostedRanker(TrainedModel):
     _explicit: ClassVar[Sequence[str]] = ()
     _takes_native: ClassVar[bool] = True
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         # Signatures are read once, because that takes time. As long as an __init__ passes
         # ``**kwargs`` on, the class takes the parameters of the __init__ of its base class.
@@ -184,14 +181,16 @@ class BoostedRanker(TrainedModel):
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
-        """Names of the explicit parameters. scikit-learn does not look for those that ``**kwargs``
-        passes on.
+        """Names of the explicit parameters.
+
+        scikit-learn does not look for those that ``**kwargs`` passes on.
         """
         return list(cls._explicit)
 
     def __getattr__(self, name: str) -> Any:
-        """A native parameter that was given, such as `device`, as in the rankers of the
-        libraries.
+        """A native parameter that was given, as in the rankers of the libraries.
+
+        For example `device`.
         """
         native = vars(self).get("_native", {})
         if name in native:
@@ -204,9 +203,10 @@ class BoostedRanker(TrainedModel):
         """The parameters that ``__init__`` takes, by name: explicit and native ones."""
         return {**super().get_params(deep), **(self._native if self._takes_native else {})}
 
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; names that are not parameters of this class are native parameters of the
-        boosting library.
+    def set_params(self, **params: object) -> Self:
+        """Set parameters.
+
+        Names that are not parameters of this class are native parameters of the boosting library.
         """
         # query_features may be a transformer with parameters of its own, such as
         # query_features__kind.
@@ -229,7 +229,7 @@ class BoostedRanker(TrainedModel):
     @takes_other_names
     def fit(
         self,
-        X: Any,
+        X: TableLike,
         y: ArrayLike,
         qid: ArrayLike | None = None,
         *,
@@ -239,16 +239,16 @@ class BoostedRanker(TrainedModel):
         position: ArrayLike | None = None,
         eval_set: EvalSets = None,
         eval_names: Sequence[str] | None = None,
-        eval_qid: Sequence[Any] | None = None,
-        eval_group: Sequence[Any] | None = None,
-        eval_sample_weight: Sequence[Any] | None = None,
-        eval_init_score: Sequence[Any] | None = None,
-        eval_metric: Any = None,
+        eval_qid: Sequence[ArrayLike | None] | None = None,
+        eval_group: Sequence[ArrayLike | None] | None = None,
+        eval_sample_weight: Sequence[ArrayLike | None] | None = None,
+        eval_init_score: Sequence[ArrayLike | None] | None = None,
+        eval_metric: object = None,
         eval_at: Sequence[int] | None = None,
         early_stopping_metric: str | None = None,
-        callbacks: Sequence[Any] | None = None,
+        callbacks: Sequence[object] | None = None,
         verbose: bool | int | str = False,
-        init_model: Any = None,
+        init_model: object = None,
         feature_name: Sequence[str] | str = "auto",
         categorical_feature: Sequence[int | str] | str = "auto",
     ) -> Self:
@@ -382,88 +382,30 @@ class BoostedRanker(TrainedModel):
         """
         settings = self._settings(categorical_feature)
         settings.check_validation(eval_set, early_stopping_metric)
-        relevance = y
-        if settings.loss == "rank:pairwise" and not isinstance(y, Labels):
-            # It looks only at which label is larger, and measures need labels of 0 or more.
-            relevance = as_floats(y, "y")
-            relevance = relevance - min(0.0, relevance.min(initial=0.0))
-        transformer = settings.values["query_features"]
-        if transformer is not None:
-            if isinstance(init_model, (str, os.PathLike)):
-                init_model = clone(self).load_model(init_model)
-            transformer.continue_from(init_model)
-        random_state = settings.random_state()
-        table = (
-            X
-            if feature_name is None or isinstance(feature_name, str)
-            else named_columns(X, feature_name)
+        evaluation = EvalArguments(
+            eval_set, eval_names, eval_qid, eval_group, eval_sample_weight, eval_init_score
         )
-        data, features = training_data(
+        if settings.query_features is not None:
+            settings.query_features.continue_from(self._model_of_file(init_model))
+        prepared = prepare(
             type(self).__name__,
-            table,
-            relevance,
-            qid,
-            group,
-            sample_weight,
-            init_score,
-            position,
-            takes_infinity=self._backend.takes_infinity(settings.native),
-            query_features=transformer,
+            settings,
+            TrainingArguments(X, y, qid, group, sample_weight, init_score, position, feature_name),
         )
-        weights = data.labels.weighted(data.weights)
-        if weights is not None and not (has_weight := data.queries.sum(weights) > 0).all():
-            # The libraries would count the documents of the others, in leaves and in bins.
-            data = data.take(has_weight)
-        queries = data.queries
-        kept = settings.kept_queries(queries.n_queries, random_state)
-        specification = settings.specification(
-            features,
-            data.X.shape,
-            random_state,
-            eval_metric=eval_metric,
-            eval_at=eval_at,
-            early_stopping_metric=early_stopping_metric,
-            callbacks=callbacks,
-            verbose=verbose,
-            init_model=None
-            if init_model is None
-            else self._model_to_continue(init_model, features),
+        rounds = RoundArguments(
+            eval_metric,
+            eval_at,
+            early_stopping_metric,
+            callbacks,
+            verbose,
+            self._model_to_continue(init_model, prepared.features),
         )
-        validation: list[ValidationSet] = []
-        with use_threads(settings.values["n_jobs"]):
-            if not (
-                eval_set
-                is eval_names
-                is eval_qid
-                is eval_group
-                is eval_sample_weight
-                is eval_init_score
-                is None
-            ):
-                # Imported on use, because it imports the measures.
-                from boostrank.training.validation import eval_sets
-
-                per_set = {
-                    "eval_qid": eval_qid,
-                    "eval_group": eval_group,
-                    "eval_sample_weight": eval_sample_weight,
-                }
-                per_set["eval_init_score"] = eval_init_score
-                sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
-                validation = [
-                    validation_set.bind(specification, data, features) for validation_set in sets
-                ]
-            if transformer is not None and transformer.cut_copies:
-                data, kept = transformer.with_cut_copies(data, kept, random_state)
-            if kept is None:
-                trained = train(self._backend, specification, data, validation)
-            else:
-                trained = train_on_kept(self._backend, specification, data, kept)
-        if not trained.has_splits:
-            warn_without_splits(data.labels.sameness)
-        self._set_fitted(trained, features, specification)
-        fingerprint = y.fingerprint if isinstance(y, Labels) else None
-        self._trained_on = TrainingQueries(queries.ids, queries.sizes, index_of(X), fingerprint)
+        specification = specify(
+            settings, prepared.features, prepared.data.X.shape, prepared.random_state, rounds
+        )
+        trained = train_prepared(settings, specification, prepared, evaluation)
+        self._set_fitted(trained, prepared.features, specification)
+        self._trained_on = TrainingQueries.of(prepared.queries, X, y)
         return self
 
     @property
@@ -485,10 +427,8 @@ class BoostedRanker(TrainedModel):
         )
         self.oob_improvement_ = np.asarray(trained.oob_improvement, dtype=np.float64)
 
-    def _settings(self, categorical_feature: Any = "auto") -> Settings:
-        """The parameters and an argument of ``fit``, checked and with native parameters
-        translated.
-        """
+    def _settings(self, categorical_feature: Sequence[int | str] | str = "auto") -> Settings:
+        """The checked parameters and an argument of ``fit``, with native parameters translated."""
         defaults = {**dict.fromkeys(OF_FIT), **self._defaults}
         values = dict.fromkeys(OF_FIT)
         for name in defaults:
@@ -501,10 +441,19 @@ class BoostedRanker(TrainedModel):
         )
         return Settings.resolve(self._backend, values, native, defaults, self._rules)
 
+    def _model_of_file(self, init_model: object) -> Any:
+        """The ranker of a model file; anything else is returned unchanged."""
+        if isinstance(init_model, (str, os.PathLike)):
+            return clone(self).load_model(init_model)
+        return init_model
+
     def _model_to_continue(self, init_model: Any, features: TrainingFeatures) -> Any:
-        """The booster of `init_model`; raises ValueError if it has other features than the training
-        data.
+        """The booster of `init_model`, or None.
+
+        Raises ValueError if it has other features than the training data.
         """
+        if init_model is None:
+            return None
         if isinstance(init_model, TrainedModel):
             check_is_fitted(init_model, "booster_")
             init_model = init_model.booster_

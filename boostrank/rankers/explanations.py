@@ -1,10 +1,8 @@
-"""Why a document is ranked above another one: contributions of the features to the difference of
-their scores.
-"""
+"""Why a document is ranked above another one: what features add to the difference of scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,21 +11,34 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
-from boostrank.inputs.arrays import Ints, as_array, check_lengths
+from boostrank.inputs.arrays import Ints, check_lengths
 from boostrank.inputs.checks import check_count, did_you_mean, is_count, refuse
-from boostrank.inputs.frames import is_pandas, to_pandas
-from boostrank.queries.queries import Queries, find_qid
-from boostrank.tables import html_table, text_lines
+from boostrank.inputs.streams import FeatureMatrix
+from boostrank.inputs.table import Table, TableLike
+from boostrank.queries.queries import Queries, table_and_qid
+from boostrank.queries.segments import Values
+from boostrank.text.tables import html_table, text_lines
 from boostrank.training.data import id_per_row
 
 # Number of significant digits of the largest number of a column of contributions.
 DIGITS = 4
 
 
+@dataclass(frozen=True)
+class NumberFormat:
+    """Formats numbers with a number of decimals; see :func:`number_format`."""
+
+    decimals: int
+
+    def __call__(self, value: float, sign: str = "") -> str:
+        """The number as text, with the sign + if `sign` is "+"."""
+        # Without "-0.0000".
+        return f"{round(value, self.decimals) + 0.0:{sign}.{self.decimals}f}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    """Contributions of the features to the scores of two documents A and B of a query, or of one
-    document A.
+    """Contributions of the features to the scores of one or two documents of a query, A and B.
 
     Made by :func:`explain`; printing it shows the features with the largest differences, and
     :class:`boostrank.displays.ContributionDisplay` draws them.
@@ -63,7 +74,7 @@ class Explanation:
     True
     """
 
-    query: Any
+    query: object
     ranks: tuple[int, ...]
     rows: tuple[int, ...]
     table: pd.DataFrame
@@ -78,26 +89,24 @@ class Explanation:
 
     @property
     def difference(self) -> float:
-        """The score of A minus that of B, or minus the expected score: the sum of all
-        differences.
-        """
+        """The score of A minus that of B, or minus the expected score."""
         return float(self.table["difference"].sum())
 
     @property
     def head(self) -> str:
         """A sentence that says which documents are explained, and what their difference is."""
         number = number_format([self.difference, *self.scores])
-        text = f"Query {self.query}: A, the document at rank {self.ranks[0]}, has the score {number(self.scores[0])}"
+        first = number(self.scores[0])
+        text = f"Query {self.query}: A, the document at rank {self.ranks[0]}, has the score {first}"
         if len(self.ranks) == 1:
             return f"{text}, and the expected score is {number(self.expected_score)}."
         text = f"{text}; B, at rank {self.ranks[1]}, has {number(self.scores[1])}"
         text = f"{text}. The difference is {number(self.difference, '+')}."
-        is_tie = self.ranking["score"].iloc[[rank - 1 for rank in self.ranks]].nunique() == 1
-        return (
-            f"{text} Documents of equal score are ranked in the sequence of their rows."
-            if is_tie
-            else text
-        )
+        places = [rank - 1 for rank in self.ranks]
+        is_tie = self.ranking["score"].iloc[places].nunique() == 1
+        if is_tie:
+            text = f"{text} Documents of equal score are ranked in the sequence of their rows."
+        return text
 
     def summary(self, n_features: int = 10) -> pd.DataFrame:
         """The features with the largest differences, and the sum of all others as one row.
@@ -116,45 +125,44 @@ class Explanation:
         """
         check_count("n_features", n_features)
         n_shown = min(int(n_features), int((self.table["difference"] != 0).sum()))
-        shown, others = self.table[:n_shown], self.table[n_shown:]
+        shown = self.table[:n_shown]
+        others = self.table[n_shown:]
         if others.empty:
             return shown
         numbers = others[["contribution_a", "contribution_b", "difference"]].sum()
-        name = "1 other feature" if len(others) == 1 else f"{len(others)} other features"
-        row = pd.DataFrame(
-            [{"feature": name, "value_a": None, "value_b": None, **numbers.to_dict()}]
-        )
-        return pd.concat(
-            [shown.astype({"value_a": object, "value_b": object}), row], ignore_index=True
-        )
+        name = f"{len(others)} other features"
+        if len(others) == 1:
+            name = "1 other feature"
+        row = {"feature": name, "value_a": None, "value_b": None, **numbers.to_dict()}
+        shown = shown.astype({"value_a": object, "value_b": object})
+        return pd.concat([shown, pd.DataFrame([row])], ignore_index=True)
 
     def text_rows(self, n_features: int = 10) -> list[list[str]]:
-        """Rows of text of :meth:`summary`, with the expected score and the scores below, and names
-        of columns above.
-        """
+        """Rows of text of :meth:`summary`, with names of columns above and scores below."""
         summary = self.summary(n_features)
         number = number_format([*self.scores, self.expected_score, *summary["difference"]])
-        rows: list[list[str]] = []
-        for row in summary.itertuples():
-            contributions = [
+        expected = number(self.expected_score)
+        scores = [number(score) for score in self.scores]
+        features: list[Any] = list(summary.itertuples())
+        if len(self.ranks) == 1:
+            head = ["feature", "value", "contribution"]
+            rows = [
+                [feature_text(row.feature), value_text(row.value_a), number(row.difference, "+")]
+                for row in features
+            ]
+            return [head, *rows, ["expected score", "", expected], ["score", "", *scores]]
+        head = ["feature", "value A", "value B", "adds to A", "adds to B", "difference"]
+        rows = [
+            [
+                feature_text(row.feature),
+                value_text(row.value_a),
+                value_text(row.value_b),
                 number(row.contribution_a),
                 number(row.contribution_b),
                 number(row.difference, "+"),
             ]
-            rows.append(
-                [
-                    feature_text(row.feature),
-                    value_text(row.value_a),
-                    value_text(row.value_b),
-                    *contributions,
-                ]
-            )
-        expected, *scores = (number(score) for score in (self.expected_score, *self.scores))
-        if len(self.ranks) == 1:
-            rows = [[row[0], row[1], row[5]] for row in rows]
-            ends = [["expected score", "", expected], ["score", "", *scores]]
-            return [["feature", "value", "contribution"], *rows, *ends]
-        head = ["feature", "value A", "value B", "adds to A", "adds to B", "difference"]
+            for row in features
+        ]
         last = ["score", "", "", *scores, number(self.difference, "+")]
         return [head, *rows, ["expected score", "", "", expected, expected, ""], last]
 
@@ -168,14 +176,15 @@ class Explanation:
 
 def explain(
     ranker: Any,
-    X: Any,
+    X: TableLike,
     qid: ArrayLike | None = None,
     *,
-    query: Any = None,
+    query: object = None,
     ranks: int | Sequence[int] | None = None,
 ) -> Explanation:
-    """Explain why one document of a query is ranked above another: what each feature adds to the
-    difference.
+    """Explain why one document of a query is ranked above another.
+
+    It says what each feature adds to the difference of their scores.
 
     The contributions are the SHAP values of the boosting library, ``predict(X,
     pred_contrib=True)``, which TreeSHAP computes exactly: ``score = expected score + sum of the
@@ -229,43 +238,53 @@ def explain(
     >>> explanation.summary(n_features=3).shape
     (4, 6)
     """
-    X, qid = find_qid(X, id_per_row(X, qid))
-    X = to_pandas(X)
-    X = X if hasattr(X, "shape") else as_array(X, "X", keep_shape=True)
-    ids = np.zeros(X.shape[0], dtype=int) if qid is None else Queries.from_qid(qid).qid
-    check_lengths(X=X.shape[0], qid=len(ids))
+    table = Table(X)
+    table, qid = table_and_qid(table, id_per_row(table, qid))
+    features: Any = table.values
+    if qid is None:
+        ids: Any = np.zeros(features.shape[0], dtype=int)
+    else:
+        ids = Queries.from_qid(qid).qid
+    check_lengths(X=features.shape[0], qid=len(ids))
     query, rows = _rows_of_query(ids, query)
-    X = _safe_indexing(X, rows)
+    features = _safe_indexing(features, rows)
     transformer = getattr(ranker, "query_features_", None)
-    lists = {} if transformer is None or qid is None else {"qid": ids[rows]}
-    scores = np.asarray(ranker.predict(X, **lists), dtype=np.float64)
-    order = np.argsort(-scores, kind="stable")
-    ranks = _check_ranks(ranks, len(rows), query)
-    ranking = pd.DataFrame(
-        {"rank": np.arange(1, len(rows) + 1), "row": rows[order], "score": scores[order]}
-    )
-    explained = order[np.array(ranks) - 1]
+    lists: dict[str, Any] = {}
+    if transformer is not None and qid is not None:
+        lists = {"qid": ids[rows]}
+    scores = np.asarray(ranker.predict(features, **lists), dtype=np.float64)
+    permutation = np.argsort(-scores, kind="stable")
+    checked_ranks = _check_ranks(ranks, len(rows), query)
+    explained = permutation[np.array(checked_ranks) - 1]
     if transformer is None:
-        documents = _safe_indexing(X, explained)
+        documents = _safe_indexing(features, explained)
         contributions = _contributions(ranker, documents)
         names = getattr(ranker, "feature_names_in_", range(contributions.shape[1] - 1))
     else:
-        documents = _safe_indexing(transformer.transform(X, **lists), explained)
-        contributions = _contributions(ranker, X, **lists)[explained]
+        documents = _safe_indexing(transformer.transform(features, **lists), explained)
+        contributions = _contributions(ranker, features, **lists)[explained]
         names = transformer.get_feature_names_out()
-    names = list(documents.columns if is_pandas(documents) else names)
-    table, expected_score = (
-        _table(names, documents, contributions[:, :-1]),
-        float(contributions[0, -1]),
-    )
+    if isinstance(documents, pd.DataFrame):
+        names = documents.columns
+    ranking = {
+        "rank": np.arange(1, len(rows) + 1),
+        "row": rows[permutation],
+        "score": scores[permutation],
+    }
     return Explanation(
-        query, ranks, tuple(rows[explained].tolist()), table, expected_score, ranking
+        query,
+        checked_ranks,
+        tuple(rows[explained].tolist()),
+        _table(list(names), documents, contributions[:, :-1]),
+        float(contributions[0, -1]),
+        pd.DataFrame(ranking),
     )
 
 
-def number_format(values: Sequence[float]) -> Any:
-    """A function that formats numbers with the same number of decimals, enough for 4 digits of the
-    largest of `values`.
+def number_format(values: Sequence[float]) -> NumberFormat:
+    """A function that formats numbers with the same number of decimals.
+
+    They are enough for 4 digits of the largest of `values`.
 
     Examples
     --------
@@ -274,14 +293,10 @@ def number_format(values: Sequence[float]) -> Any:
     ('-0.00200', '+0.01000')
     """
     largest = max((abs(value) for value in values if np.isfinite(value)), default=0.0)
-    decimals = DIGITS - 1 - int(np.floor(np.log10(largest))) if largest > 0 else DIGITS
-    decimals = min(max(decimals, 0), 12)
-
-    def text(value: float, sign: str = "") -> str:
-        # Without "-0.0000".
-        return f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"
-
-    return text
+    decimals = DIGITS
+    if largest > 0:
+        decimals = DIGITS - 1 - int(np.floor(np.log10(largest)))
+    return NumberFormat(min(max(decimals, 0), 12))
 
 
 def value_text(value: Any) -> str:
@@ -290,21 +305,21 @@ def value_text(value: Any) -> str:
         return ""
     if isinstance(value, (bool, np.bool_, str)):
         return str(value)
-    return (
-        "missing"
-        if pd.isna(value)
-        else f"{value:.6g}"
-        if isinstance(value, (float, np.floating))
-        else str(value)
-    )
+    if pd.isna(value):
+        return "missing"
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.6g}"
+    return str(value)
 
 
-def feature_text(name: Any) -> str:
+def feature_text(name: object) -> str:
     """Name of a feature; features without names have numbers."""
-    return f"feature {name}" if isinstance(name, (int, np.integer)) else str(name)
+    if isinstance(name, (int, np.integer)):
+        return f"feature {name}"
+    return str(name)
 
 
-def _rows_of_query(ids: NDArray[Any], query: Any) -> tuple[Any, Ints]:
+def _rows_of_query(ids: Values, query: object) -> tuple[object, Ints]:
     """The id of the query that is explained, and its rows."""
     unique = pd.unique(ids)
     if query is None and len(unique) > 1:
@@ -312,9 +327,11 @@ def _rows_of_query(ids: NDArray[Any], query: Any) -> tuple[Any, Ints]:
             f"there are {len(unique)} queries; query must be the id of one of them, such as "
             f"{unique[0]!s}"
         )
+    if query is None:
+        query = unique[0]
     # NumPy would compare the elements of a tuple with the ids.
     wanted = np.empty((), dtype=object)
-    wanted[()] = query = unique[0] if query is None else query
+    wanted[()] = query
     rows = np.flatnonzero(ids == wanted)
     if len(rows) == 0:
         near = did_you_mean(str(query), map(str, unique.tolist()))
@@ -323,19 +340,22 @@ def _rows_of_query(ids: NDArray[Any], query: Any) -> tuple[Any, Ints]:
 
 
 def _check_ranks(
-    ranks: int | Sequence[int] | None, n_documents: int, query: Any
+    ranks: int | Sequence[int] | None, n_documents: int, query: object
 ) -> tuple[int, ...]:
     if ranks is None:
         return (1, 2) if n_documents > 1 else (1,)
     checked = tuple(np.atleast_1d(np.asarray(ranks, dtype=object)))
     are_valid = all(is_count(rank) and 1 <= rank <= n_documents for rank in checked)
     if not are_valid or len(checked) not in (1, 2) or len(set(checked)) < len(checked):
-        expected = f"one or two different ones, such as (1, 4), of the ranks 1 to {n_documents} of query {query}"
+        expected = (
+            f"one or two different ones, such as (1, 4), of the ranks 1 to {n_documents} of query "
+            f"{query}"
+        )
         refuse("ranks", ranks, expected)
     return tuple(int(rank) for rank in checked)
 
 
-def _contributions(ranker: Any, X: Any, **lists: Any) -> NDArray[np.float64]:
+def _contributions(ranker: Any, X: FeatureMatrix, **lists: Values) -> NDArray[np.float64]:
     """Contributions and the expected score of the rows, shape (n_rows, n_features + 1)."""
     try:
         values = ranker.predict(X, pred_contrib=True, **lists)
@@ -344,22 +364,31 @@ def _contributions(ranker: Any, X: Any, **lists: Any) -> NDArray[np.float64]:
         raise TypeError(
             f"{name} has no contributions: predict(X, pred_contrib=True) fails ({error})"
         ) from error
-    return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
+    return np.asarray(_dense(values), dtype=np.float64)
 
 
-def _table(names: list[Any], X: Any, contributions: NDArray[np.float64]) -> pd.DataFrame:
-    """The attribute `table` of an :class:`Explanation`, from one or two rows of features and their
-    contributions.
-    """
-    if is_pandas(X):
+def _dense(values: Any) -> Any:
+    """A sparse matrix as an array; an array is returned unchanged."""
+    return values.toarray() if hasattr(values, "toarray") else values
+
+
+def _table(
+    names: list[Hashable], X: FeatureMatrix, contributions: NDArray[np.float64]
+) -> pd.DataFrame:
+    """The attribute `table` of an :class:`Explanation`, from one or two rows of features."""
+    if isinstance(X, pd.DataFrame):
         rows = [[X.iloc[i, j] for j in range(X.shape[1])] for i in range(len(X))]
     else:
-        rows = (X.toarray() if hasattr(X, "toarray") else X).tolist()
-    value_a, value_b = [*rows, [None] * len(names)][:2]
-    a, b = [*contributions, np.zeros(len(names))][:2]
-    objects = {"feature": names, "value_a": value_a, "value_b": value_b}
+        rows = _dense(X).tolist()
+    # If one document is explained, there is no second row.
+    rows.append([None] * len(names))
+    a, b, *_ = [*contributions, np.zeros(len(names))]
     table = pd.DataFrame(
-        {name: pd.Series(column, dtype=object) for name, column in objects.items()}
+        {
+            "feature": pd.Series(names, dtype=object),
+            "value_a": pd.Series(rows[0], dtype=object),
+            "value_b": pd.Series(rows[1], dtype=object),
+        }
     )
     table = table.assign(contribution_a=a, contribution_b=b, difference=a - b)
     return table.iloc[np.argsort(-np.abs(a - b), kind="stable")].reset_index(drop=True)

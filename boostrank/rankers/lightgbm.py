@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import Backend
+from boostrank.backends.interface import Backend
 from boostrank.backends.lightgbm import backend as lightgbm_backend
-from boostrank.queries.dcg import Discount, Gain, Normalize
+from boostrank.inputs.random_state import EstimatorSeed
+from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.gains import Gain
+from boostrank.ndcg.targets import Normalize
 from boostrank.rankers.base import BoostedRanker
-from boostrank.training.losses import DEFAULT_LOSS, Loss
-from boostrank.training.settings import RULES, Rule, integer, one_of
+from boostrank.training.losses import DEFAULT_LOSS, Objective
+from boostrank.training.rules import RULES, Rule, integer, one_of
 
 
 class NamesOfLGBMRanker(BoostedRanker):
@@ -20,8 +23,9 @@ class NamesOfLGBMRanker(BoostedRanker):
 
     @property
     def feature_name_(self) -> list[str]:
-        """Names of the features in `booster_`: "Column_0", "Column_1", ... for features without
-        names.
+        """Names of the features in `booster_`.
+
+        They are "Column_0", "Column_1", ... for features without names.
         """
         check_is_fitted(self, "booster_")
         return list(self.booster_.feature_name())
@@ -47,8 +51,7 @@ class NamesOfLGBMRanker(BoostedRanker):
 
 
 class LightGBMRanker(NamesOfLGBMRanker):
-    """Gradient boosted ranker on LightGBM, with NDCG-consistent surrogates or LightGBM's own
-    ranking objectives.
+    """Gradient boosted ranker on LightGBM, with NDCG-consistent surrogates or its own objectives.
 
     The parameters and attributes that both rankers have are described in full in
     :class:`boostrank.rankers.base.BoostedRanker`.
@@ -154,7 +157,7 @@ class LightGBMRanker(NamesOfLGBMRanker):
 
     def __init__(
         self,
-        objective: str | Loss | Callable[..., Any] = DEFAULT_LOSS,
+        objective: Objective = DEFAULT_LOSS,
         *,
         gain: Gain = "exp2",
         discount: Discount = "log2",
@@ -174,44 +177,34 @@ class LightGBMRanker(NamesOfLGBMRanker):
         reg_lambda: float | None = None,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
-        query_features: Any = None,
+        query_features: object = None,
         importance_type: str = "split",
-        random_state: Any = None,
+        random_state: EstimatorSeed = None,
         n_jobs: int | None = None,
-        **native: Any,
+        **native: object,
     ) -> None:
-        self.objective, self.gain, self.discount, self.k, self.normalize = (
-            objective,
-            gain,
-            discount,
-            k,
-            normalize,
-        )
-        self.n_estimators, self.learning_rate, self.num_leaves = (
-            n_estimators,
-            learning_rate,
-            num_leaves,
-        )
-        self.max_depth, self.min_child_samples, self.min_child_weight = (
-            max_depth,
-            min_child_samples,
-            min_child_weight,
-        )
-        self.subsample, self.subsample_queries, self.colsample_bytree = (
-            subsample,
-            subsample_queries,
-            colsample_bytree,
-        )
-        self.colsample_bynode, self.reg_alpha, self.reg_lambda = (
-            colsample_bynode,
-            reg_alpha,
-            reg_lambda,
-        )
-        self.early_stopping_rounds, self.validation_fraction = (
-            early_stopping_rounds,
-            validation_fraction,
-        )
-        self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
+        self.objective = objective
+        self.gain = gain
+        self.discount = discount
+        self.k = k
+        self.normalize = normalize
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.min_child_samples = min_child_samples
+        self.min_child_weight = min_child_weight
+        self.subsample = subsample
+        self.subsample_queries = subsample_queries
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bynode = colsample_bynode
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.importance_type = importance_type
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.query_features = query_features
         if native:
             self._native = native

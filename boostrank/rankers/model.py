@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from typing import Any, ClassVar, Self
 
@@ -14,90 +13,31 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import Backend, Trained
+from boostrank.backends.interface import Backend
 from boostrank.backends.models import booster_of_state, compressed_state
+from boostrank.backends.records import Trained
 from boostrank.inputs.arrays import Ints, finite_numbers
 from boostrank.inputs.checks import (
     check_choice,
-    check_count,
     check_flag,
-    is_count,
     named_part,
-    refuse,
-    warn,
 )
-from boostrank.inputs.frames import QID, index_of, is_pandas, to_pandas, without_column
-from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Labels, as_labels
-from boostrank.queries.queries import Queries, find_qid, id_index, require_qid
+from boostrank.inputs.frames import QID
+from boostrank.inputs.streams import FeatureMatrix, FeatureStream
+from boostrank.inputs.table import Table, TableLike
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import as_labels
+from boostrank.queries.queries import Queries, require_qid, table_and_qid
+from boostrank.rankers.prediction_rounds import rounds_to_use
+from boostrank.rankers.training_queries import TrainingQueries
 from boostrank.training.arguments import takes_other_names
 from boostrank.training.data import features_and_qid, grouped_features, id_per_row
-from boostrank.training.features import TrainingFeatures, check_features, plain_values
+from boostrank.training.features import TrainingFeatures, check_features
 
 _LISTS_ADVICE = (
     "The ranker has query_features, which are relative to the list of a query: give qid= or group= "
     "as in fit, or a column or an index 'qid' of X, or qid=0 if X is one list."
 )
-
-
-@dataclass(frozen=True)
-class TrainingQueries:
-    """The queries of a training, as long as the ranker is in this process.
-
-    Attributes
-    ----------
-    ids : ndarray, shape (n_queries,)
-    sizes : ndarray of int64, shape (n_queries,)
-        Number of documents of each query.
-    rows : pandas.Index or None
-        The index of the features, if they were a DataFrame without query ids in its index.
-    fingerprint : int or None
-        That of the labels, with rows in the sequence in which they were given.
-    """
-
-    ids: NDArray[Any]
-    sizes: Ints
-    rows: pd.Index | None
-    fingerprint: int | None
-
-    def warn_of_score(self, X: Any, qid: Any, y: Any) -> None:
-        """Warn of a score by the clicks of the training, or of queries that were trained on with
-        other documents.
-
-        The latter is what splitters of rows do. Two data sets that both number their queries from 0
-        are no parts of one, unless rows of a DataFrame say so.
-        """
-        if (
-            self.fingerprint is not None
-            and isinstance(y, Labels)
-            and self.fingerprint == y.fingerprint
-        ):
-            warn(
-                "the ranker was trained on the clicks that score it, and follows their noise, so "
-                "that the score is too good. Score it by the clicks of other sessions (log.select) "
-                "or on other queries"
-            )
-        queries, rows = Queries.from_qid(qid), index_of(X)
-        if self.rows is not None and rows is not None:
-            may_be_parts = not rows.isin(self.rows).any()
-        else:
-            may_be_parts = not (_are_numbered(queries.ids) and _are_numbered(self.ids))
-        if not may_be_parts:
-            return
-        sizes = (
-            pd.Series(self.sizes, index=id_index(self.ids))
-            .reindex(id_index(queries.ids))
-            .to_numpy()
-        )
-        is_cut = ~np.isnan(sizes) & (sizes != queries.sizes)
-        if is_cut.any():
-            warn(
-                f"the ranker was trained on other documents of {is_cut.sum()} of the {len(is_cut)} "
-                f"scored queries, such as {str(queries.ids[np.argmax(is_cut)])!r}. Splitters of "
-                f"rows (cv=5, KFold) cut queries apart: "
-                "use cv=QueryKFold(5). If these are other queries with the same ids, give them "
-                "different ids"
-            )
 
 
 class TrainedModel(BaseEstimator):
@@ -117,9 +57,7 @@ class TrainedModel(BaseEstimator):
 
     @property
     def _parameters(self) -> Any:
-        """The ranker whose parameters the model has: the estimator itself, or the ranker of a
-        bag.
-        """
+        """The ranker whose parameters the model has: itself, or the ranker of a bag."""
         raise NotImplementedError
 
     @property
@@ -133,7 +71,7 @@ class TrainedModel(BaseEstimator):
     @takes_other_names
     def predict(
         self,
-        X: Any,
+        X: TableLike,
         *,
         qid: ArrayLike | None = None,
         group: ArrayLike | None = None,
@@ -146,8 +84,7 @@ class TrainedModel(BaseEstimator):
         num_threads: int | None = None,
         init_score: ArrayLike | None = None,
     ) -> Any:
-        """Predict the score of each row, or, on demand, its leaves or the contributions of the
-        features to its score.
+        """Predict the score of each row; or its leaves, or what features contribute to its score.
 
         The document with the highest score of a query has rank 1. Scores of different queries need
         not be comparable.
@@ -219,32 +156,30 @@ class TrainedModel(BaseEstimator):
         check_is_fitted(self, "booster_")
         if pred_leaf and pred_contrib:
             raise ValueError("give either pred_leaf=True or pred_contrib=True, not both")
-        library, n_rounds = self._library, self._library.n_rounds(self.booster_)
-        rounds = _rounds(n_rounds, num_iteration, start_iteration, iteration_range)
-        function: Any = (
-            library.leaves
-            if pred_leaf
-            else library.contributions
-            if pred_contrib
-            else library.predict
-        )
-        threads = {} if num_threads is None else library.prediction_threads(num_threads)
-        X, rows = self._model_features(X, qid, group, validate_features)
+        library = self._library
+        n_rounds = library.n_rounds(self.booster_)
+        rounds = rounds_to_use(n_rounds, num_iteration, start_iteration, iteration_range)
+        threads = {}
+        if num_threads is not None:
+            threads = library.prediction_threads(num_threads)
+        function: Callable[..., Any] = library.predict
+        if pred_leaf:
+            function = library.leaves
+        elif pred_contrib:
+            function = library.contributions
+        features, rows = self._model_features(Table(X), qid, group, validate_features)
         # The libraries need not accept a range of all rounds.
-        values = function(
-            self.booster_, X, None if rounds == range(n_rounds) else rounds, **threads
-        )
-        values = values if rows is None else values[rows]
+        is_all = rounds == range(n_rounds)
+        values = function(self.booster_, features, None if is_all else rounds, **threads)
+        if rows is not None:
+            values = values[rows]
         if init_score is None or pred_leaf or pred_contrib:
             return values
-        return (
-            values
-            + finite_numbers(init_score, "init_score", X=len(values))
-            - library.base_score(self.booster_)
-        )
+        start = finite_numbers(init_score, "init_score", X=len(values))
+        return values + start - library.base_score(self.booster_)
 
     def staged_predict(
-        self, X: Any, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
+        self, X: TableLike, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
     ) -> Iterator[NDArray[np.float64]]:
         """Predict the scores after each boosting round.
 
@@ -277,14 +212,15 @@ class TrainedModel(BaseEstimator):
         """
         check_is_fitted(self, "booster_")
         # Errors are raised by the call itself, and not when the first scores are asked for.
-        X, rows = self._model_features(X, qid, group)
-        # Each round reads all features, and those of lists are computed where they are read.
-        X = X.read() if getattr(X, "in_memory", False) else X
-        return self._scores_by_round(X, rows, self._library.base_score(self.booster_))
+        features, rows = self._model_features(Table(X), qid, group)
+        if isinstance(features, FeatureStream) and features.in_memory:
+            # Each round reads all features, and those of lists are computed where they are read.
+            features = features.read()
+        return self._scores_by_round(features, rows, self._library.base_score(self.booster_))
 
     def apply(
         self,
-        X: Any,
+        X: TableLike,
         iteration_range: tuple[int, int] | None = None,
         *,
         qid: ArrayLike | None = None,
@@ -307,13 +243,14 @@ class TrainedModel(BaseEstimator):
 
     def score(
         self,
-        X: Any,
+        X: TableLike,
         y: ArrayLike,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Mean NDCG of the predicted scores, with the ranker's `gain`, `discount` and `k`; of whole
-        lists without `k`.
+        """Mean NDCG of the predicted scores, with the ranker's `gain`, `discount` and `k`.
+
+        Without `k`, it is that of whole lists.
 
         It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is
         the measure "agreement", and if `y` is ClickLabels, that of
@@ -345,29 +282,28 @@ class TrainedModel(BaseEstimator):
         # Imported on use: a training without validation sets needs no measures.
         from boostrank.metrics.registry import default_measure
 
-        qid = require_qid(
-            find_qid(X, qid, y, column=self._qid_column)[1], f"{type(self).__name__}.score"
-        )
+        _, ids = table_and_qid(Table(X), qid, y, column=self._qid_column)
+        qid = require_qid(ids, f"{type(self).__name__}.score")
         self._warn_of_training_data(X, qid, y)
         ranker = self._parameters
         measure = default_measure(as_labels(y), DCG(ranker.k, ranker.gain, ranker.discount))
         return float(measure(y, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
 
-    def _warn_of_training_data(self, X: Any, qid: Any, y: Any) -> None:
+    def _warn_of_training_data(self, X: object, qid: ArrayLike, y: object) -> None:
         """Warn of a score that says little about new data; scorers call it too."""
         if self._trained_on is not None:
             self._trained_on.warn_of_score(X, qid, y)
 
     def __getstate__(self) -> dict[str, Any]:
-        """State of a copy or a pickle: without the queries of the training, and with the model
-        compressed.
+        """State of a copy or a pickle, with the model compressed.
+
+        It is without the queries of the training.
         """
-        state = {
-            name: value for name, value in super().__getstate__().items() if name != "_trained_on"
-        }
-        return state | (
-            {"booster_": compressed_state(state["booster_"])} if "booster_" in state else {}
-        )
+        state = dict(super().__getstate__())
+        state.pop("_trained_on", None)
+        if "booster_" in state:
+            state["booster_"] = compressed_state(state["booster_"])
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -376,9 +312,7 @@ class TrainedModel(BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[Any]:
-        """Importance of each feature of the model, shape (n_features,), of the kind that
-        `importance_type` names.
-        """
+        """Importance of each feature, shape (n_features,), of the kind of `importance_type`."""
         check_is_fitted(self, "booster_")
         return self._importances(self._parameters.importance_type)
 
@@ -405,9 +339,8 @@ class TrainedModel(BaseEstimator):
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         if self.query_features_ is not None:
             names = self.query_features_.get_feature_names_out()
-        return pd.Series(values, index=names, name="importance").sort_values(
-            ascending=False, kind="stable"
-        )
+        importances = pd.Series(values, index=names, name="importance")
+        return importances.sort_values(ascending=False, kind="stable")
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
         """Return `evals_result_`, the values of the metrics of validation sets in every round.
@@ -420,28 +353,30 @@ class TrainedModel(BaseEstimator):
         """
         check_is_fitted(self, "booster_")
         if not self.evals_result_:
-            advice = "give eval_set to fit, or set validation_fraction. A model that was read from a file has none"
-            raise ValueError(f"there are no results of validation sets: {advice}")
+            raise ValueError(
+                "there are no results of validation sets: give eval_set to fit, or set "
+                "validation_fraction. A model that was read from a file has none"
+            )
         return self.evals_result_
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file in the format of the boosting library, which can read it
-        without boostrank.
+        """Write the model to a file in the format of the boosting library.
 
-        With `query_features`, the file also has what :meth:`load_model` needs to compute them, and
-        the names of the features in it say what they are.
+        The library can read it without boostrank. With `query_features`, the file also has what
+        :meth:`load_model` needs to compute them, and the names of the features in it say what they
+        are.
         """
         check_is_fitted(self, "booster_")
-        self._library.save(
-            self.booster_, path, "" if self.query_features_ is None else self.query_features_.note()
-        )
+        note = ""
+        if self.query_features_ is not None:
+            note = self.query_features_.note()
+        self._library.save(self.booster_, path, note)
 
     def load_model(self, path: str | os.PathLike[str]) -> Self:
-        """Read a model from a file in the format of the boosting library; the parameters of the
-        ranker do not change.
+        """Read a model from a file in the format of the boosting library.
 
-        The file may be that of a ranker or of a bag. Attributes that only a training sets are not
-        there afterwards.
+        The parameters of the ranker do not change. The file may be that of a ranker or of a bag.
+        Attributes that only a training sets are not there afterwards.
 
         Raises
         ------
@@ -451,7 +386,8 @@ class TrainedModel(BaseEstimator):
             If the file is not a complete model of a ranker of this library. The ranker is then
             unchanged.
         """
-        library, (booster, note) = self._library, self._parameters._load(path)
+        library = self._library
+        booster, note = self._parameters._load(path)
         features = TrainingFeatures.of_model(
             library.n_features(booster), library.feature_names(booster), library.categories(booster)
         )
@@ -480,7 +416,12 @@ class TrainedModel(BaseEstimator):
         check_is_fitted(self, "booster_")
         return self._library.to_onnx(self.booster_)
 
-    def export(self, path: str | os.PathLike[str], format: str, **settings: Any) -> None:
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        format: str,
+        **settings: object,
+    ) -> None:
         """Write the model in the format of another program, such as a search engine.
 
         Parameters
@@ -525,112 +466,95 @@ class TrainedModel(BaseEstimator):
         return tags
 
     def _set_model(self, trained: Trained, features: TrainingFeatures) -> None:
-        """Set the attributes of a fitted estimator that follow from its model; remove those of an
-        earlier training.
-        """
+        """Set the attributes that follow from the model, and remove those of an earlier one."""
         for name in list(vars(self)):
             if name.endswith("_"):
                 delattr(self, name)
         self._trained_on = None
-        self.booster_, self.best_iteration_, self.evals_result_, self._best_round = trained[:4]
+        self.booster_ = trained.booster
+        self.best_iteration_ = trained.best_iteration
+        self.evals_result_ = trained.evals_result
+        self._best_round = trained.best_round
+        last = trained.best_round - 1
         self.best_score_: dict[str, dict[str, float]] = {}
-        for name, metrics in self.evals_result_.items():
-            self.best_score_[name] = {
-                metric: values[self._best_round - 1] for metric, values in metrics.items()
-            }
-        self.n_features_in_, self.query_features_ = features.n_features_in_, features.query_features
+        for name, metrics in trained.evals_result.items():
+            self.best_score_[name] = {metric: values[last] for metric, values in metrics.items()}
+        self.n_features_in_ = features.n_features_in_
+        self.query_features_ = features.query_features
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
-        self._qid_column, self._categories = features.qid_column, features.categories
+        self._qid_column = features.qid_column
+        self._categories = features.categories
 
-    def _importances(self, kind: Any) -> NDArray[Any]:
-        kind = self._parameters._defaults["importance_type"] if kind is None else kind
+    def _importances(self, kind: str | None) -> NDArray[Any]:
+        """The importances of this kind; None means the default of the ranker."""
+        if kind is None:
+            kind = self._parameters._defaults["importance_type"]
         self._parameters._rules["importance_type"]("importance_type", kind)
         check_is_fitted(self, "booster_")
         return self._library.importances(self.booster_, kind)
 
-    def _checked_features(self, X: Any, validate_names: bool = True) -> Any:
-        """The features of `X`, checked, without the column of query ids unless the model has a
-        feature of this name.
+    def _checked_features(self, table: Table, validate_names: bool = True) -> FeatureMatrix:
+        """The features, checked, without columns of query ids.
+
+        A column "qid" that is a feature of the model stays.
         """
-        check_flag("validate_features", validate_names)
         names: Any = getattr(self, "feature_names_in_", ())
+        if validate_names is True and self.query_features_ is None:
+            values = table.few_numbers(names)
+            if values is not None and not self._has_categories:
+                return values
+        check_flag("validate_features", validate_names)
         for name in {QID, self._qid_column} - set(names):
-            X = without_column(X, name)
-        if (
-            not validate_names
-            and is_pandas(X := to_pandas(X))
-            and X.shape[1] == self.n_features_in_
-        ):
-            X = X.set_axis(names if len(names) else range(X.shape[1]), axis=1)
-        return check_features(self, X)
+            table = table.without(name)
+        if not validate_names and isinstance(table.values, pd.DataFrame):
+            n_features = self.n_features_in_
+            if table.values.shape[1] == n_features:
+                table = table.with_names(names if len(names) else range(n_features))
+        return check_features(self, table)
 
     def _model_features(
-        self, X: Any, qid: Any, group: Any, validate_names: bool = True
-    ) -> tuple[Any, Ints | None]:
-        """The features as the model takes them, and which row of theirs each row of `X` is; None
-        for the same row.
+        self,
+        table: Table,
+        qid: ArrayLike | None,
+        group: ArrayLike | None,
+        validate_names: bool = True,
+    ) -> tuple[FeatureMatrix, Ints | None]:
+        """The features as the model takes them, and the row of theirs for each row of the table.
+
+        The second is None if the rows are the same.
         """
-        if self.query_features_ is None:
-            # LightGBM refuses numbers in place of categories, also of a model whose categories are
-            # not known.
-            unknown = getattr(self.booster_, "pandas_categorical", None)
-            has_categories = unknown or (
-                self._categories is not None and self._categories.by_column
-            )
-            names: Any = getattr(self, "feature_names_in_", ())
-            values = (
-                plain_values(names, X) if validate_names is True and not has_categories else None
-            )
-            return self._checked_features(X, validate_names) if values is None else values, None
+        transformer = self.query_features_
+        if transformer is None:
+            return self._checked_features(table, validate_names), None
+        ids_of_rows = id_per_row(table, qid)
         receiver = f"{type(self).__name__}.predict"
-        X, ids = features_and_qid(
-            X, None, id_per_row(X, qid), group, receiver, _LISTS_ADVICE, self._qid_column
+        table, ids = features_and_qid(
+            table, None, ids_of_rows, group, receiver, _LISTS_ADVICE, self._qid_column
         )
-        X, queries = self._checked_features(X, validate_names), Queries.from_qid(ids)
-        X = self.query_features_.expand_new(grouped_features(X, queries), queries)
-        return X, None if queries.permutation is None else np.argsort(queries.permutation)
+        checked = self._checked_features(table, validate_names)
+        queries = Queries.from_qid(ids)
+        grouped = grouped_features(checked, queries)
+        features = transformer.expand_new(grouped, queries)
+        if queries.permutation is None:
+            return features, None
+        return features, np.argsort(queries.permutation)
+
+    @property
+    def _has_categories(self) -> bool:
+        """Whether a column of the training had categories.
+
+        LightGBM refuses numbers in place of categories, also of a model whose categories are not
+        known.
+        """
+        if getattr(self.booster_, "pandas_categorical", None):
+            return True
+        return self._categories is not None and bool(self._categories.by_column)
 
     def _scores_by_round(
-        self, X: Any, rows: Ints | None, base_score: float
+        self, X: FeatureMatrix, rows: Ints | None, base_score: float
     ) -> Iterator[NDArray[np.float64]]:
         scores = np.full(X.shape[0], base_score)
         for i in range(self._library.n_rounds(self.booster_)):
             scores += self._library.predict(self.booster_, X, range(i, i + 1)) - base_score
             yield scores.copy() if rows is None else scores[rows]
-
-
-def _rounds(n_rounds: int, num_iteration: Any, start_iteration: Any, iteration_range: Any) -> range:
-    """The rounds of a prediction, in the notation of LightGBM or in that of XGBoost, a pair in
-    which the end 0 is all.
-
-    Raises ValueError for rounds that a model of `n_rounds` does not have.
-    """
-    check_count("start_iteration", start_iteration, smallest=0)
-    check_count("num_iteration", num_iteration, smallest=None, optional=True)
-    first, end = (
-        start_iteration,
-        0 if (num_iteration or 0) <= 0 else start_iteration + num_iteration,
-    )
-    if iteration_range is not None:
-        if num_iteration is not None or start_iteration != 0:
-            raise ValueError(
-                "give either iteration_range, or num_iteration and start_iteration, not both"
-            )
-        is_pair = isinstance(iteration_range, (tuple, list)) and len(iteration_range) == 2
-        first, end = iteration_range if is_pair and all(map(is_count, iteration_range)) else (-1, 0)
-        if not 0 <= first < (end or n_rounds):
-            refuse(
-                "iteration_range",
-                iteration_range,
-                "(first, end) with 0 <= first < end, or end 0 for all rounds",
-            )
-    if first >= max(n_rounds, 1) or end > n_rounds:
-        number = f"the number of rounds of the model, {n_rounds} (rounds after the best one are not kept)"
-        raise ValueError(f"the rounds from {first} to {end or 'the last'} go beyond {number}")
-    return range(first, end or n_rounds)
-
-
-def _are_numbered(ids: NDArray[Any]) -> bool:
-    """Whether the ids are the numbers 0, 1, ..., n - 1 in any sequence."""
-    return ids.dtype.kind in "iu" and np.array_equal(np.sort(ids), np.arange(len(ids)))

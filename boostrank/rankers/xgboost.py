@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.backends.base import Backend
+from boostrank.backends.interface import Backend
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
 from boostrank.inputs.files import as_path
-from boostrank.queries.dcg import Discount, Gain, Normalize
+from boostrank.inputs.random_state import EstimatorSeed
+from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.gains import Gain
+from boostrank.ndcg.targets import Normalize
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.lightgbm import LightGBMRanker
-from boostrank.training.losses import DEFAULT_LOSS, Loss
-from boostrank.training.settings import NOT_NEGATIVE, OF_FIT, RULES, Rule, integer, one_of
+from boostrank.training.losses import DEFAULT_LOSS, Objective
+from boostrank.training.rules import NOT_NEGATIVE, RULES, Rule, integer, one_of
+from boostrank.training.settings import OF_FIT
 
 
 class NamesOfXGBRanker(BoostedRanker):
@@ -42,8 +46,9 @@ class NamesOfXGBRanker(BoostedRanker):
 
     @property
     def best_iteration(self) -> int:
-        """The round that early stopping found, counted from 0; there is none without early
-        stopping.
+        """The round that early stopping found, counted from 0.
+
+        There is none without early stopping.
         """
         return int(self.get_booster().best_iteration)
 
@@ -58,8 +63,9 @@ class NamesOfXGBRanker(BoostedRanker):
         return np.array([xgboost_backend.base_score(self.get_booster())], dtype=np.float32)
 
     def evals_result(self) -> dict[str, dict[str, list[float]]]:
-        """Return the values of the metrics of validation sets in every round, with the names of
-        sets in XGBRanker.
+        """Return the values of the metrics of validation sets in every round.
+
+        Sets have their names in XGBRanker.
 
         They are those of `evals_result_`, but sets without a name of their own are "validation_0",
         "validation_1", ...
@@ -78,8 +84,7 @@ class NamesOfXGBRanker(BoostedRanker):
 
 
 class XGBoostRanker(NamesOfXGBRanker):
-    """Gradient boosted ranker on XGBoost, with NDCG-consistent surrogates or XGBoost's own ranking
-    objectives.
+    """Gradient boosted ranker on XGBoost, with NDCG-consistent surrogates or its own objectives.
 
     An element that a sparse matrix does not store is 0, as in a dense array, and not missing, as it
     would be in XGBoost itself. Sparse features are given to XGBoost in dense blocks of rows, so
@@ -207,7 +212,7 @@ class XGBoostRanker(NamesOfXGBRanker):
 
     def __init__(
         self,
-        objective: str | Loss | Callable[..., Any] = DEFAULT_LOSS,
+        objective: Objective = DEFAULT_LOSS,
         *,
         gain: Gain = "exp2",
         discount: Discount = "log2",
@@ -230,41 +235,37 @@ class XGBoostRanker(NamesOfXGBRanker):
         max_bin: int = 256,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
-        query_features: Any = None,
+        query_features: object = None,
         importance_type: str = "gain",
-        random_state: Any = None,
+        random_state: EstimatorSeed = None,
         n_jobs: int | None = None,
-        **native: Any,
+        **native: object,
     ) -> None:
-        self.objective, self.gain, self.discount, self.k, self.normalize = (
-            objective,
-            gain,
-            discount,
-            k,
-            normalize,
-        )
-        self.n_estimators, self.learning_rate, self.max_depth = (
-            n_estimators,
-            learning_rate,
-            max_depth,
-        )
-        self.max_leaves, self.grow_policy, self.min_child_weight = (
-            max_leaves,
-            grow_policy,
-            min_child_weight,
-        )
-        self.gamma, self.subsample, self.subsample_queries = gamma, subsample, subsample_queries
-        self.colsample_bytree, self.colsample_bynode, self.reg_alpha = (
-            colsample_bytree,
-            colsample_bynode,
-            reg_alpha,
-        )
-        self.reg_lambda, self.tree_method, self.max_bin = reg_lambda, tree_method, max_bin
-        self.early_stopping_rounds, self.validation_fraction = (
-            early_stopping_rounds,
-            validation_fraction,
-        )
-        self.importance_type, self.random_state, self.n_jobs = importance_type, random_state, n_jobs
+        self.objective = objective
+        self.gain = gain
+        self.discount = discount
+        self.k = k
+        self.normalize = normalize
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.grow_policy = grow_policy
+        self.min_child_weight = min_child_weight
+        self.gamma = gamma
+        self.subsample = subsample
+        self.subsample_queries = subsample_queries
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bynode = colsample_bynode
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.tree_method = tree_method
+        self.max_bin = max_bin
+        self.early_stopping_rounds = early_stopping_rounds
+        self.validation_fraction = validation_fraction
+        self.importance_type = importance_type
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.query_features = query_features
         if native:
             self._native = native
@@ -276,8 +277,9 @@ class XGBoostRanker(NamesOfXGBRanker):
 
 
 def load_model(path: str | os.PathLike[str]) -> LightGBMRanker | XGBoostRanker:
-    """Read a model file of a ranker, a bag, LightGBM or XGBoost; its content says which ranker has
-    the model.
+    """Read a model file of a ranker, a bag, LightGBM or XGBoost.
+
+    Its content says which ranker has the model.
 
     Parameters
     ----------

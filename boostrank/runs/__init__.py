@@ -1,6 +1,4 @@
-"""Runs, which are rankings of retrieved documents, and their measures, given relevance
-judgments.
-"""
+"""Runs, which are rankings of retrieved documents, and their measures by relevance judgments."""
 
 import lazy_loader
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -10,25 +10,31 @@ import pandas as pd
 from boostrank.comparison.comparison import Comparison, check_named
 from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import named_part
-from boostrank.metrics import Measure
 from boostrank.runs import evaluate_run
-from boostrank.runs.evaluation import evaluated_queries, measures_of_runs
-from boostrank.runs.trec_tables import DOCUMENT, QUERY, RELEVANCE, as_qrels, as_run, number_queries
+from boostrank.runs.evaluation import MeasuresOfRuns, evaluated_queries, measures_of_runs
+from boostrank.runs.trec_tables import (
+    DOCUMENT,
+    QUERY,
+    RELEVANCE,
+    Source,
+    as_qrels,
+    as_run,
+    number_queries,
+)
 
 
 def compare_runs(
-    qrels: Any,
-    runs: Mapping[str, Any],
-    measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("nDCG@10",),
+    qrels: Source,
+    runs: Mapping[str, Source],
+    measures: MeasuresOfRuns = ("nDCG@10",),
     *,
     ties: str = "trec_eval",
     queries: str | None = None,
     baseline: str | None = None,
     n_permutations: int = 10_000,
-    random_state: Any = 0,
+    random_state: int | None = 0,
 ) -> Comparison:
-    """Compare the measures of runs with those of a baseline on the same queries, given relevance
-    judgments.
+    """Compare the measures of runs with those of a baseline, given relevance judgments.
 
     All runs are evaluated on the same queries, and differences are paired by query. Each run is
     joined with the judgments and sorted once for all measures.
@@ -98,35 +104,34 @@ def compare_runs(
     dense does not differ significantly from bm25.
     """
     baseline = check_named("run", runs, baseline)
-    measures = measures_of_runs(measures)
-    geometric = [
-        name
-        for name, measure in measures.items()
-        if getattr(measure, "summary", "") == "geometric mean"
-    ]
-    if geometric:
-        raise ValueError(
-            f"{geometric[0]} is a geometric mean, and runs are compared by means: use map or bpref"
-        )
-    all_judgments, tables, values = as_qrels(qrels), {}, {}
+    named = measures_of_runs(measures)
+    for name, measure in named.items():
+        if getattr(measure, "summary", "") == "geometric mean":
+            raise ValueError(
+                f"{name} is a geometric mean, and runs are compared by means: use map or bpref"
+            )
+    all_judgments = as_qrels(qrels)
+    tables = {}
     for name, run in runs.items():
         with named_part(f"the run {name}"):
             tables[name] = as_run(run)
     numbered = number_queries(all_judgments, *tables.values())
     is_evaluated = evaluated_queries(numbered, [f"the run {name}" for name in tables], queries)
-    judgments = all_judgments[is_evaluated[numbered.numbers[: len(all_judgments)]]]
-    settings: dict[str, Any] = {"ties": ties, "queries": "judged"}
+    query_of_judgments = numbered.numbers[: len(all_judgments)]
+    judgments = all_judgments[is_evaluated[query_of_judgments]]
+    relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
+    by_run = []
     for name, table in tables.items():
         with named_part(f"the run {name}"):
-            values[name] = evaluate_run(judgments, table, measures, per_query=True, **settings)
-    ids = values[baseline].index.to_numpy()
-    relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
-    n_relevant = relevant.reindex(ids, fill_value=0).to_numpy()
-    by_run = [
-        table.assign(run=name, query=ids, relevant=n_relevant) for name, table in values.items()
-    ]
-    per_query = pd.concat(by_run, ignore_index=True)[["run", "query", "relevant", *measures]]
+            values = evaluate_run(
+                judgments, table, named, ties=ties, queries="judged", per_query=True
+            )
+        ids = values.index.to_numpy()
+        n_relevant = relevant.reindex(ids, fill_value=0).to_numpy()
+        by_run.append(values.assign(run=name, query=ids, relevant=n_relevant))
+    per_query = pd.concat(by_run, ignore_index=True)[["run", "query", "relevant", *named]]
     tests: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
-    texts = {name: str(value) for name, value in {**settings, "queries": queries, **tests}.items()}
+    settings = {"ties": ties, "queries": queries} | tests
+    texts = {name: str(value) for name, value in settings.items()}
     texts["versions"] = versions()
-    return Comparison(per_query, list(measures), baseline, "run", settings=texts, **tests)
+    return Comparison(per_query, list(named), baseline, "run", settings=texts, **tests)

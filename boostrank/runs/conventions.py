@@ -1,7 +1,6 @@
-"""The conventions of the metrics of other libraries, in one table. Tests compare it with the
-libraries.
+"""The conventions of the metrics of other libraries, in one table.
 
-The conventions are those of scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2,
+Tests compare it with the libraries: scikit-learn 1.9, LightGBM 4.7, XGBoost 3.2, CatBoost 1.2,
 pytrec_eval-terrier 0.5, ranx 0.3 and ir_measures 0.4. scikit-learn, LightGBM and XGBoost have no
 reciprocal rank.
 """
@@ -14,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,14 +21,17 @@ from boostrank.inputs.arrays import Floats
 from boostrank.metrics.base import Empty
 from boostrank.metrics.binary import Denominator
 from boostrank.metrics.registry import LIBRARY_SETTINGS, Above
-from boostrank.queries.discounts import discount_name
+from boostrank.ndcg.long_lists import discount_name
+
+#: The value of a setting: a number, a text, a function, or None.
+SettingValue: TypeAlias = Any
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of one measure; those that it does not have are None, and of arrays also those
-    of runs.
+    """The settings of one measure.
 
+    Those that it does not have are None, and for arrays also those of runs.
     :func:`boostrank.reconcile` changes them from ours to those of a library, one after the other as
     they are listed here. The value of empty queries is the first, so that the means after it are
     over the same queries.
@@ -90,8 +92,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Convention(Settings):
-    """The conventions of one metric of a library: its settings, and what else one has to know to
-    call it.
+    """The conventions of one metric of a library: its settings, and what a call of it needs.
 
     Attributes
     ----------
@@ -154,15 +155,21 @@ class Convention(Settings):
         if "threshold" in theirs and isinstance(self.threshold, str):
             level = _level(ours)
             theirs["threshold"] = Above(level - 0.5) if self.threshold == "border" else level
-        k = None if not self.takes_k else self.k if ours.k is None else ours.k
+        k = None
+        if self.takes_k:
+            k = self.k if ours.k is None else ours.k
         return replace(ours, k=k, **theirs)
 
     def name(self, ours: Settings, longest: int) -> str:
         """Name of the metric for the cutoff and the threshold of `ours`."""
         level = _level(ours)
-        text = "" if level == 1 else self.level.format(level=level, border=level - 0.5)
-        uncut = self.uncut or re.sub(r"\[.*\]", "", self.metric)
-        name = uncut if ours.k is None else re.sub(r"[\[\]]", "", self.metric)
+        text = ""
+        if level != 1:
+            text = self.level.format(level=level, border=level - 0.5)
+        if ours.k is None:
+            name = self.uncut or re.sub(r"\[.*\]", "", self.metric)
+        else:
+            name = re.sub(r"[\[\]]", "", self.metric)
         return name.format(k=ours.k, longest=longest, level=text)
 
     def refuses(self, labels: Floats, longest: int, threshold: float | None = None) -> str:
@@ -175,18 +182,17 @@ class Convention(Settings):
         if labels.max() > self.max_label or (is_whole and (labels != np.floor(labels)).any()):
             if self.max_label == 1:
                 return f"takes only labels 0 and 1: pass y_true >= {threshold:g}"
+            kind = "whole numbers" if is_whole else "numbers"
             limit = "" if np.isinf(self.max_label) else f" from 0 to {self.max_label:g}"
-            return f"takes only labels that are {'whole numbers' if is_whole else 'numbers'}{limit}"
-        return (
-            f"takes only queries of at most {self.max_query:g} documents"
-            if longest > self.max_query
-            else ""
-        )
+            return f"takes only labels that are {kind}{limit}"
+        if longest > self.max_query:
+            return f"takes only queries of at most {self.max_query:g} documents"
+        return ""
 
 
 def _level(settings: Settings) -> int:
     """The smallest whole label that is relevant."""
-    return 1 if settings.threshold is None else max(1, ceil(settings.threshold))
+    return max(1, ceil(settings.threshold or 1))
 
 
 _NOT_OF_EMPTY = "not of empty queries"
@@ -300,21 +306,17 @@ _TEXTS: dict[str, dict[Any, str]] = {
 }
 
 
-def setting_text(step: str, value: Any) -> str:
+def setting_text(step: str, value: SettingValue) -> str:
     """Text for a setting, such as "linear gain"."""
     if step == "discount":
         return f"{discount_name(value)} discount"
+    if step == "threshold" and isinstance(value, Above):
+        return f"relevant above {value.number:g}"
     if step == "threshold":
-        return (
-            f"relevant above {value.number:g}"
-            if isinstance(value, Above)
-            else f"relevant from {value:g}"
-        )
+        return f"relevant from {value:g}"
     if isinstance(value, (str, type(None))) and value in _TEXTS.get(step, {}):
         return _TEXTS[step][value]
     text = getattr(value, "__name__", value)
-    return (
-        f"{text} {step}"
-        if step in ("gain", "scores", "decimals")
-        else f"{'cutoff' if step == 'k' else step} {text}"
-    )
+    if step in ("gain", "scores", "decimals"):
+        return f"{text} {step}"
+    return f"cutoff {text}" if step == "k" else f"{step} {text}"

@@ -1,19 +1,17 @@
-"""Measures of a run, given relevance judgments: ours, and others that the programs of ir_measures
-compute.
-"""
+"""Measures of a run, given relevance judgments: ours, and others that ir_measures computes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import check_choice, check_flag, warn
+from boostrank.inputs.checks import check_choice, check_flag
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
@@ -26,11 +24,10 @@ from boostrank.metrics.registry import (
     is_of_ir_measures,
     unknown_name,
 )
-from boostrank.queries.by_id import align, by_id, refuse_unknown, shown
-from boostrank.queries.dcg import TIES
+from boostrank.queries.by_id import ValuesById, align, by_id, refuse_unknown, shown
 from boostrank.queries.queries import Queries
-from boostrank.queries.rankings import RankedBlock
-from boostrank.queries.segments import Segments
+from boostrank.queries.rankings import TIES, RankedBlock
+from boostrank.queries.segments import Segments, Values
 from boostrank.queries.weights import query_weights
 from boostrank.runs.names import GROUPS, as_ir_measures, parse_name
 from boostrank.runs.trec_tables import (
@@ -38,6 +35,8 @@ from boostrank.runs.trec_tables import (
     RELEVANCE,
     SCORE,
     NumberedQueries,
+    Source,
+    Texts,
     as_qrels,
     as_run,
     check_unique,
@@ -46,18 +45,22 @@ from boostrank.runs.trec_tables import (
 )
 
 TREC_EVAL = "trec_eval"
+#: A measure of runs: a name, or an object, also of ir_measures, whose classes are not known here.
+MeasureOfRuns: TypeAlias = Any
+#: One or several of them, in a dict by name.
+MeasuresOfRuns: TypeAlias = "str | Measure | Iterable[MeasureOfRuns] | Mapping[str, MeasureOfRuns]"
 
 
 def evaluate_run(
-    qrels: Any,
-    run: Any,
-    measures: str | Measure | Iterable[Any] | Mapping[str, Any] = ("nDCG@10",),
+    qrels: Source,
+    run: Source,
+    measures: MeasuresOfRuns = ("nDCG@10",),
     *,
     ties: str = TREC_EVAL,
     queries: str | None = None,
-    sample_weight: Any = None,
+    sample_weight: ValuesById | None = None,
     per_query: bool = False,
-    by: Any = None,
+    by: ValuesById | None = None,
 ) -> Any:
     """Compute measures of a run, given relevance judgments.
 
@@ -149,44 +152,46 @@ def evaluate_run(
     1  all queries     AP        1  0.1667
     """
     check_flag("per_query", per_query)
-    checked = {
-        name: for_runs(name, measure, ties) for name, measure in measures_of_runs(measures).items()
-    }
-    judgments, retrieved = as_qrels(qrels), as_run(run)
-    ours = [measure for measure in checked.values() if isinstance(measure, QueryMeasure)]
+    named = measures_of_runs(measures)
+    checked = {name: for_runs(name, measure, ties) for name, measure in named.items()}
+    ours = {name: item for name, item in checked.items() if isinstance(item, QueryMeasure)}
+    judgments = as_qrels(qrels)
+    retrieved = as_run(run)
     judged = join(
         judgments, retrieved, trec_ties=ties == TREC_EVAL, queries=queries, subtopics=not ours
     )
     ids = judged.queries.ids
-    weights = np.ones(len(ids)) if sample_weight is None else weights_by_id(sample_weight, ids)
-    groups = None if by is None else groups_by_id(by, ids, judgments, retrieved)
+    weights: Floats = np.ones(len(ids))
+    if sample_weight is not None:
+        weights = weights_by_id(sample_weight, ids)
+    groups = None
+    if by is not None:
+        groups = groups_by_id(by, ids, judgments, retrieved)
     labels = GroupedLabels(judged.labels, judged.queries, judged.judgments)
     of_queries = per_query or groups is not None
-    results: dict[str, Any] = {}
+    results: dict[str, Floats | float] = {}
     for name, measure in checked.items():
-        if is_of_ir_measures(measure):
-            values = provided_values(measure, judgments[judgments[QUERY].isin(ids)], retrieved, ids)
+        if name in ours:
+            prepared = measure.prepare(labels)
+            assert isinstance(prepared, PreparedRanks)
+            bound = BoundQueryMeasure(measure, judged.queries, prepared, weights)
+            values = values_of_ranking(prepared, judged.ranking)
+            results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
+        else:
+            evaluated = judgments[judgments[QUERY].isin(ids)]
+            values = provided_values(measure, evaluated, retrieved, ids)
             results[name] = values if of_queries else float(np.average(values, weights=weights))
-            continue
-        prepared = measure.prepare(labels)
-        assert isinstance(prepared, PreparedRanks)
-        bound = BoundQueryMeasure(measure, judged.queries, prepared, weights)
-        values = values_of_ranking(prepared, judged.ranking)
-        results[name] = bound.fill(values) if of_queries else bound.mean_of(values)
     if not of_queries:
         return results
-    summaries = {
-        name: measure.summary
-        for name, measure in checked.items()
-        if isinstance(measure, QueryMeasure)
-    }
     table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
+    summaries = {name: measure.summary for name, measure in ours.items()}
     return table_of_queries(table, groups, weights, per_query, summaries)
 
 
-def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]) -> dict[str, Any]:
-    """The measures of runs by name, as :func:`boostrank.metrics.named_measures`, with names of
-    ir_measures and groups.
+def measures_of_runs(measures: MeasuresOfRuns) -> dict[str, MeasureOfRuns]:
+    """The measures of runs by name, also those of ir_measures and groups of measures.
+
+    Otherwise it is :func:`boostrank.metrics.named_measures`.
 
     Raises
     ------
@@ -199,7 +204,9 @@ def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]
     {'AP': get_measure('map'), 'P_5': get_measure('precision@5')}
     """
     if not isinstance(measures, (Measure, Mapping)) and not callable(measures):
-        listed = [measures] if isinstance(measures, str) else measures
+        listed = measures
+        if isinstance(measures, str):
+            listed = [measures]
         measures = [measure for item in listed for measure in GROUPS.get(str(item), [item])]
     named = by_name(measures, _measure_of_runs)
     for measure in named.values():
@@ -208,8 +215,10 @@ def measures_of_runs(measures: str | Measure | Iterable[Any] | Mapping[str, Any]
     return named
 
 
-def _measure_of_runs(measure: Any) -> Any:
-    text = str(measure) if isinstance(measure, str) or is_of_ir_measures(measure) else ""
+def _measure_of_runs(measure: MeasureOfRuns) -> MeasureOfRuns:
+    text = ""
+    if isinstance(measure, str) or is_of_ir_measures(measure):
+        text = str(measure)
     parsed = parse_name(text, of_runs=True)
     if parsed is not None:
         return from_parsed(parsed, text, {})
@@ -219,30 +228,25 @@ def _measure_of_runs(measure: Any) -> Any:
     return provided_measure(as_ir_measures(text))
 
 
-def for_runs(name: str, measure: Any, ties: str) -> Any:
-    """The measure with the rules of a run; raise ValueError if it is not defined for runs, or a
-    rule is not known.
-    """
+def for_runs(name: str, measure: MeasureOfRuns, ties: str) -> MeasureOfRuns:
+    """The measure with a tie rule; raise ValueError if it, or the rule, is not for runs."""
     check_choice("ties", ties, (TREC_EVAL, *TIES))
-    k: Any = getattr(measure, "k", None)
     if is_of_ir_measures(measure):
         if ties == TREC_EVAL:
             return measure
-        fault = f"computed by ir_measures: ties must be {TREC_EVAL!r}"
-    elif isinstance(k, float) or (k is None and measure.needs_cutoff):
-        fault = (
-            f"not defined for runs: the cutoff must be a number of documents, such as 10; got {k!r}"
+        raise ValueError(f"{name} is computed by ir_measures: ties must be {TREC_EVAL!r}")
+    k = getattr(measure, "k", None)
+    if isinstance(k, float) or (k is None and measure.needs_cutoff):
+        raise ValueError(
+            f"{name} is not defined for runs: the cutoff must be a number of documents, such as "
+            f"10; got {k!r}"
         )
-    else:
-        return (
-            replace(measure, ties=ties)
-            if hasattr(measure, "ties") and ties != TREC_EVAL
-            else measure
-        )
-    raise ValueError(f"{name} is {fault}")
+    if ties == TREC_EVAL or not hasattr(measure, "ties"):
+        return measure
+    return replace(measure, ties=ties)
 
 
-def provided_measure(name: str) -> Any:
+def provided_measure(name: str) -> MeasureOfRuns:
     """The measure of this name in ir_measures, whose providers compute it; only for runs.
 
     Raises
@@ -253,8 +257,10 @@ def provided_measure(name: str) -> Any:
     try:
         import ir_measures
     except ImportError:
-        advice = "other measures of ir_measures need this package, which computes them: pip install ir-measures"
-        raise ValueError(f"{unknown_name(name)}; {advice}") from None
+        raise ValueError(
+            f"{unknown_name(name)}; other measures of ir_measures need this package, which "
+            "computes them: pip install ir-measures"
+        ) from None
     try:
         measure = ir_measures.parse_measure(name)
         measure.validate_params()
@@ -266,10 +272,9 @@ def provided_measure(name: str) -> Any:
 
 
 def provided_values(
-    measure: Any, judgments: pd.DataFrame, run: pd.DataFrame, ids: NDArray[Any]
+    measure: MeasureOfRuns, judgments: pd.DataFrame, run: pd.DataFrame, ids: Values
 ) -> Floats:
-    """Value of each query by a measure of ir_measures, shape (n_queries,); 0 for those that its
-    provider leaves out.
+    """Value of each query by a measure of ir_measures; 0 for those that its provider leaves out.
 
     Parameters
     ----------
@@ -288,9 +293,8 @@ def provided_values(
         )
     qrels = judgments.assign(**{RELEVANCE: relevance.astype(np.int64)})
     try:
-        by_query = {
-            result.query_id: result.value for result in ir_measures.iter_calc([measure], qrels, run)
-        }
+        results = ir_measures.iter_calc([measure], qrels, run)
+        by_query = {result.query_id: result.value for result in results}
     except Exception as error:  # Providers have many kinds of errors.
         raise ValueError(f"ir_measures cannot compute {measure}: {error}") from error
     return np.array([by_query.get(query, 0.0) for query in ids], dtype=np.float64)
@@ -311,8 +315,7 @@ QUERIES = ("judged", "common")
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """The documents of each query that were judged or retrieved, and the ranking of those that were
-    retrieved.
+    """The documents of each query that were judged or retrieved, and the ranking of the latter.
 
     Attributes
     ----------
@@ -332,7 +335,7 @@ class JudgedRun:
     queries: Queries
     judgments: Floats
     ranking: RankedBlock | None
-    texts: Any
+    texts: Texts
     row: Ints
 
     @property
@@ -370,76 +373,80 @@ def join(
     ValueError
         If no query is in both tables, or a document has several judgments and may not.
     """
-    numbered, n_judgments = number_queries(judgments, retrieved), len(judgments)
+    numbered = number_queries(judgments, retrieved)
     is_evaluated = evaluated_queries(numbered, ["the run"], queries)
-    query, n_queries = numbered.numbers, len(numbered.ids)
+    texts, documents = number_documents(numbered, judgments, retrieved)
     # A pair is a document of a query.
-    texts, (by_query, pairs, first_rows, n_pairs) = number_documents(numbered, judgments, retrieved)
+    pairs = documents.numbers
+    n_judgments = len(judgments)
     check_unique(judgments, "qrels", pairs[:n_judgments], subtopics=subtopics)
     check_unique(retrieved, "run", pairs[n_judgments:])
-    relevance = np.full(len(first_rows), np.nan)
+    relevance = np.full(len(documents.firsts), np.nan)
     np.fmax.at(relevance, pairs[:n_judgments], judgments[RELEVANCE].to_numpy())
-    n_rows, n_found = (
-        np.bincount(numbers, minlength=n_queries) for numbers in (query, query[n_judgments:])
-    )
-    of_run = by_query[(by_query >= n_judgments) & np.repeat(is_evaluated, n_rows)]
-    score = retrieved[SCORE].to_numpy()[of_run - n_judgments]
-    retrieved_pairs, n_found = pairs[of_run], n_found[is_evaluated]
+    n_queries = len(numbered.ids)
+    n_rows = np.bincount(numbered.numbers, minlength=n_queries)
+    n_found = np.bincount(numbered.numbers[n_judgments:], minlength=n_queries)[is_evaluated]
+    counts = (documents.rows >= n_judgments) & np.repeat(is_evaluated, n_rows)
+    rows_of_run = documents.rows[counts]
+    score = retrieved[SCORE].to_numpy()[rows_of_run - n_judgments]
     if trec_ties:
-        with np.errstate(
-            over="ignore"
-        ):  # Scores beyond the range of float32 are tied, as with trec_eval.
+        # Scores beyond the range of float32 are tied, as with trec_eval.
+        with np.errstate(over="ignore"):
             score = score.astype(np.float32)
     ranked_queries = Segments.from_sizes(n_found[n_found > 0])
     ranked = ranked_queries.sort(score)
-    retrieved_pairs, score = retrieved_pairs[ranked], score[ranked]
+    score = score[ranked]
+    ranked_pairs = pairs[rows_of_run][ranked]
     if trec_ties:
-        _sort_ties(retrieved_pairs, ranked_queries.runs(score), texts, first_rows)
-    grouped = Queries.from_sizes(n_pairs[is_evaluated], numbered.ids[is_evaluated])
+        _sort_ties(ranked_pairs, ranked_queries.runs(score), texts, documents.firsts)
+    grouped = Queries.from_sizes(documents.sizes[is_evaluated], numbered.ids[is_evaluated])
     # The documents of a query are sorted by rank, and those that were not retrieved come last.
     was_retrieved = grouped.positions < grouped.repeat(n_found)
-    others = np.repeat(is_evaluated, n_pairs)
-    others[retrieved_pairs] = False
+    others = np.repeat(is_evaluated, documents.sizes)
+    others[ranked_pairs] = False
     pair_of_row = np.empty(grouped.n_rows, dtype=np.int64)
-    pair_of_row[was_retrieved], pair_of_row[~was_retrieved] = (
-        retrieved_pairs,
-        np.flatnonzero(others),
-    )
+    pair_of_row[was_retrieved] = ranked_pairs
+    pair_of_row[~was_retrieved] = np.flatnonzero(others)
     ranks = -grouped.positions.astype(np.float64)
     if not trec_ties:
         ranks[was_retrieved] = score
     ranking = ranking_of(was_retrieved, ranks, grouped)
-    return JudgedRun(grouped, relevance[pair_of_row], ranking, texts, first_rows[pair_of_row])
+    row = documents.firsts[pair_of_row]
+    return JudgedRun(grouped, relevance[pair_of_row], ranking, texts, row)
 
 
-def _sort_ties(pairs: Ints, tied: Segments, texts: Any, first_rows: Ints) -> None:
-    """Sort tied pairs by decreasing id of their document, in place; only their ids are compared as
-    texts.
+def _sort_ties(pairs: Ints, tied: Segments, texts: Texts, first_rows: Ints) -> None:
+    """Sort tied pairs by decreasing id of their document, in place.
+
+    Only the ids of tied pairs are compared as texts.
     """
     is_tied = tied.repeat(tied.sizes > 1)
     if not is_tied.any():
         return
-    rows, runs = pairs[is_tied], tied.repeat(np.arange(tied.n_segments))[is_tied]
+    rows = pairs[is_tied]
+    runs = tied.repeat(np.arange(tied.n_segments))[is_tied]
     codes, different = pd.Series(texts.take(first_rows[rows])).factorize(sort=True)
     pairs[is_tied] = rows[np.argsort(runs * len(different) - codes)]
 
 
 def ranking_of(was_retrieved: Bools, score: Floats, queries: Queries) -> RankedBlock | None:
-    """The ranking of the documents that were retrieved, from documents that are sorted by score in
-    each query.
+    """The ranking of the documents that were retrieved.
+
+    All documents are sorted by score in each query.
     """
     n_retrieved = queries.sum(was_retrieved.astype(np.int64))
-    rows, sizes = np.flatnonzero(was_retrieved), n_retrieved[n_retrieved > 0]
-    if len(sizes) == 0:
+    ranked_queries = np.flatnonzero(n_retrieved)
+    if len(ranked_queries) == 0:
         return None
-    return RankedBlock(
-        np.flatnonzero(n_retrieved > 0), sizes, Segments.from_sizes(sizes), rows, score[rows]
-    )
+    sizes = n_retrieved[ranked_queries]
+    rows = np.flatnonzero(was_retrieved)
+    return RankedBlock(ranked_queries, sizes, Segments.from_sizes(sizes), rows, score[rows])
 
 
 def evaluated_queries(numbered: NumberedQueries, runs: Sequence[str], queries: str | None) -> Bools:
-    """Which queries to evaluate, shape (n_queries,); a warning names those that only the judgments
-    or only a run has.
+    """Which queries to evaluate, shape (n_queries,).
+
+    A warning names those that only the judgments or only a run has.
 
     Parameters
     ----------
@@ -455,10 +462,8 @@ def evaluated_queries(numbered: NumberedQueries, runs: Sequence[str], queries: s
     faults = []
     are_judged, *are_in_runs = numbered.are_in
     for run, are_in_run in zip(runs, are_in_runs, strict=True):
-        missing, unknown = (
-            numbered.ids[are_judged & ~are_in_run],
-            numbered.ids[are_in_run & ~are_judged],
-        )
+        missing = numbered.ids[are_judged & ~are_in_run]
+        unknown = numbered.ids[are_in_run & ~are_judged]
         if len(missing) == are_judged.sum():
             ids = f"{shown(unknown)} in the run, {shown(missing)} in qrels"
             raise ValueError(f"{run} has none of the queries of qrels: {ids}")
@@ -470,10 +475,9 @@ def evaluated_queries(numbered: NumberedQueries, runs: Sequence[str], queries: s
             faults.append(f"{number} have no judgments and are left out ({shown(unknown)})")
     if faults and queries is None:
         warn(
-            "; ".join(faults)
-            + "; pass queries='judged' (--queries judged) for this without a warning, or "
-            "queries='common' to evaluate only queries that all of them have, as trec_eval does",
-            UserWarning,
+            f"{'; '.join(faults)}; pass queries='judged' (--queries judged) for this without a "
+            "warning, or queries='common' to evaluate only queries that all of them have, as "
+            "trec_eval does"
         )
     if queries != "common":
         return are_judged
@@ -483,7 +487,7 @@ def evaluated_queries(numbered: NumberedQueries, runs: Sequence[str], queries: s
     return are_in_all
 
 
-def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:
+def weights_by_id(sample_weight: ValuesById, ids: Values) -> Floats:
     """The weight of each evaluated query.
 
     Parameters
@@ -498,13 +502,14 @@ def weights_by_id(sample_weight: Any, ids: NDArray[Any]) -> Floats:
     ValueError, TypeError
         As :func:`boostrank.evaluate_run` for `sample_weight`.
     """
-    weights = align(by_id(sample_weight, "sample_weight", ids_are_text=True), ids, "sample_weight")
-    return query_weights(
-        weights.to_numpy(), Queries.from_sizes(np.ones(len(ids), dtype=np.int64), ids)
-    )
+    given = by_id(sample_weight, "sample_weight", ids_are_text=True)
+    weights = align(given, ids, "sample_weight")
+    # One row for each query.
+    queries = Queries.from_sizes(np.ones(len(ids), dtype=np.int64), ids)
+    return query_weights(weights.to_numpy(), queries)
 
 
-def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> pd.Categorical:
+def groups_by_id(by: ValuesById, ids: Values, *tables: pd.DataFrame) -> pd.Categorical:
     """The group of each evaluated query.
 
     Parameters
@@ -522,7 +527,6 @@ def groups_by_id(by: Any, ids: NDArray[Any], *tables: pd.DataFrame) -> pd.Catego
         As :func:`boostrank.evaluate_run` for `by`.
     """
     groups = by_id(by, "by", ids_are_text=True)
-    refuse_unknown(
-        groups, np.concatenate([table[QUERY].unique() for table in tables], dtype=object), "by"
-    )
+    known = np.concatenate([table[QUERY].unique() for table in tables], dtype=object)
+    refuse_unknown(groups, known, "by")
     return as_groups(align(groups, ids, "by"))

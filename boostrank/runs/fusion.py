@@ -3,51 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from pandas.api.typing import DataFrameGroupBy
 
 from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import check_choice, check_count, check_number, refuse
-from boostrank.queries.dcg import DCG, make_targets
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.targets import make_targets
 from boostrank.queries.queries import Queries
 from boostrank.runs.trec_tables import (
     DOCUMENT,
     QUERY,
     RELEVANCE,
     SCORE,
+    Source,
     as_qrels,
     as_run,
     check_unique,
 )
 from boostrank.surrogates import Surrogate, get_surrogate
 
+#: Runs, or arrays of the scores of documents.
+Runs: TypeAlias = Mapping[str, Source] | Sequence[Source]
 
-def _min_max(scores: pd.DataFrame, groups: Any) -> pd.DataFrame:
+
+def _by_query(scores: pd.DataFrame) -> DataFrameGroupBy:
+    return scores.groupby(level=QUERY, sort=False)
+
+
+def _min_max(scores: pd.DataFrame) -> pd.DataFrame:
     """Scores from 0 to 1. They are halved before, so that no difference overflows."""
-    low, high = 0.5 * groups.transform("min"), 0.5 * groups.transform("max")
+    by_query = _by_query(scores)
+    low = 0.5 * by_query.transform("min")
+    high = 0.5 * by_query.transform("max")
     return _ratio(0.5 * scores - low, high - low)
 
 
-def _z_score(scores: pd.DataFrame, groups: Any) -> pd.DataFrame:
-    """Standardized scores, from those between 0 and 1: a mean of large equal scores differs from
-    them by rounding.
+def _z_score(scores: pd.DataFrame) -> pd.DataFrame:
+    """Standardized scores.
+
+    They are computed from those between 0 and 1: a mean of large equal scores differs from them by
+    rounding.
     """
-    scaled = _min_max(scores, groups)
-    by_query = scaled.groupby(level=QUERY, sort=False)
+    scaled = _min_max(scores)
+    by_query = _by_query(scaled)
     return _ratio(scaled - by_query.transform("mean"), by_query.transform("std", ddof=0))
 
 
+def _relative_rank(scores: pd.DataFrame) -> pd.DataFrame:
+    """Ranks from 1 for the first document to ``1 / n`` for the last."""
+    by_query = _by_query(scores)
+    return 1.0 - (by_query.rank(ascending=False) - 1.0) / by_query.transform("count")
+
+
 #: How scores of a run are made comparable with those of others, from the scores by query.
-NORMALIZATIONS: dict[str, Callable[[pd.DataFrame, Any], pd.DataFrame]] = {
+NORMALIZATIONS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "min_max": _min_max,
     "z_score": _z_score,
-    "rank": lambda scores, groups: (
-        1.0 - (groups.rank(ascending=False) - 1.0) / groups.transform("count")
-    ),
-    "none": lambda scores, groups: scores,
+    "rank": _relative_rank,
+    "none": lambda scores: scores,
 }
 #: How the parts of a document, one for each run that retrieved it, become one score.
 METHODS = ("rrf", "combsum", "combmnz")
@@ -55,19 +73,18 @@ _MAX_ITERATIONS = 200
 
 
 def fuse(
-    runs: Any,
+    runs: Runs,
     method: str = "rrf",
     *,
     normalize: str = "min_max",
-    weights: Any = None,
+    weights: Mapping[str, float] | ArrayLike | None = None,
     k: float = 60.0,
     qid: ArrayLike | None = None,
 ) -> Any:
-    """Make one ranking from several runs, or from the scores that several rankers give to the same
-    documents.
+    """Make one ranking from several runs, or from the scores of several rankers.
 
-    A document that a run did not retrieve gets nothing from this run. With "z_score" that is as
-    much as for a document of mean score.
+    The rankers have scored the same documents. A document that a run did not retrieve gets nothing
+    from this run. With "z_score" that is as much as for a document of mean score.
 
     Parameters
     ----------
@@ -83,8 +100,7 @@ def fuse(
         is ``(s - min) / (max - min)``, "z_score" is ``(s - mean) / std``, and "rank" is ``1 - (rank
         - 1) / n``. Where all scores of a query are equal, the first two are 0.
     weights : dict of str to float, or sequence of float, optional
-        Weight of each run in the sum, such as :func:`fusion_weights` finds; 1 by
-        default.
+        Weight of each run in the sum, such as :func:`fusion_weights` finds; 1 by default.
     k : float, default 60
         Number that is added to the ranks by "rrf". Documents with equal scores have their mean
         rank.
@@ -129,13 +145,13 @@ def fuse(
     if qid is not None:
         return fused.to_numpy()
     table = fused.rename(SCORE).reset_index()
-    codes = pd.factorize(table[QUERY])[0]
-    return table.iloc[np.lexsort((-table[SCORE], codes))].reset_index(drop=True)
+    queries, _ = pd.factorize(table[QUERY])
+    return table.iloc[np.lexsort((-table[SCORE], queries))].reset_index(drop=True)
 
 
 def fusion_weights(
-    labels: Any,
-    runs: Any,
+    labels: Source,
+    runs: Runs,
     method: str = "combsum",
     *,
     normalize: str = "min_max",
@@ -144,13 +160,12 @@ def fusion_weights(
     dcg: DCG | None = None,
     loss: Surrogate | str = "softmax",
 ) -> dict[str, float]:
-    """Learn the weights of runs in :func:`fuse` from judged training queries, by a loss that is
-    consistent with NDCG.
+    """Learn the weights of runs in :func:`fuse` from judged queries.
 
-    The fused score of a document is linear in the weights ``w``, so that for a convex surrogate
-    ``L`` the loss ``L(sum_j w_j x_j, u)`` is convex in them, where ``x_j`` are the parts of the
-    runs and ``u`` the normalized gains. L-BFGS-B finds its minimum over ``w >= 0``. Weights are
-    divided by their sum, which does not change the ranking.
+    The loss is consistent with NDCG. The fused score of a document is linear in the weights ``w``,
+    so that for a convex surrogate ``L`` the loss ``L(sum_j w_j x_j, u)`` is convex in them, where
+    ``x_j`` are the parts of the runs and ``u`` the normalized gains. L-BFGS-B finds its minimum
+    over ``w >= 0``. Weights are divided by their sum, which does not change the ranking.
 
     Parameters
     ----------
@@ -194,15 +209,13 @@ def fusion_weights(
     if not surrogate.convex:
         refuse("loss", loss, "a convex surrogate, such as 'softmax'")
     scores = _scores_of_runs(runs, qid)
-    queries = Queries.from_qid(
-        scores.index.get_level_values(QUERY).astype(object) if qid is None else qid
-    )
     if qid is None:
+        queries = Queries.from_qid(scores.index.get_level_values(QUERY).astype(object))
         by_document = as_qrels(labels).groupby([QUERY, DOCUMENT], sort=False)[RELEVANCE].max()
-        relevance = np.fmax(
-            by_document.reindex(scores.index).to_numpy(), 0.0
-        )  # 0 for documents without a judgment
+        # Documents without a judgment have the relevance 0.
+        relevance = np.fmax(by_document.reindex(scores.index).to_numpy(), 0.0)
     else:
+        queries = Queries.from_qid(qid)
         relevance = finite_numbers(labels, "labels", runs=len(scores))
     targets = make_targets(queries.group(relevance), queries, dcg)
     if not targets.any():
@@ -220,34 +233,39 @@ def fusion_weights(
     from scipy.optimize import minimize
 
     n = x.shape[1]
-    settings: dict[str, Any] = {
-        "bounds": [(0.0, None)] * n,
-        "options": {"maxiter": _MAX_ITERATIONS},
-    }
-    solution = minimize(value_and_gradient, np.ones(n), jac=True, **settings).x / sizes
+    found = minimize(
+        value_and_gradient,
+        np.ones(n),
+        jac=True,
+        bounds=[(0.0, None)] * n,
+        options={"maxiter": _MAX_ITERATIONS},
+    )
+    solution = found.x / sizes
     # If no run helps, they have equal weights.
-    weights = solution / solution.sum() if solution.sum() > 0.0 else np.full(n, 1.0 / n)
+    weights = np.full(n, 1.0 / n)
+    if solution.sum() > 0.0:
+        weights = solution / solution.sum()
     return dict(zip(parts.columns.tolist(), weights.tolist(), strict=True))
 
 
-def _scores_of_runs(runs: Any, qid: ArrayLike | None) -> pd.DataFrame:
+def _scores_of_runs(runs: Runs, qid: ArrayLike | None) -> pd.DataFrame:
     """The scores that each run gives to the documents of all runs, NaN if it has none.
 
     The rows are documents by query and id, in the sequence of their first rows; of arrays, by query
     and row.
     """
-    named = dict(runs) if isinstance(runs, Mapping) else {str(i): run for i, run in enumerate(runs)}
-    check_count("the number of runs", len(named), 2)
+    if not isinstance(runs, Mapping):
+        runs = {str(i): run for i, run in enumerate(runs)}
+    check_count("the number of runs", len(runs), 2)
     if qid is not None:
         query = Queries.from_qid(qid).qid
-        columns = {name: finite_numbers(run, f"run {name}") for name, run in named.items()}
-        check_lengths(
-            qid=len(query), **{f"run {name}": len(column) for name, column in columns.items()}
-        )
+        columns = {name: finite_numbers(run, f"run {name}") for name, run in runs.items()}
+        for name, column in columns.items():
+            check_lengths(qid=len(query), **{f"run {name}": len(column)})
         rows = pd.MultiIndex.from_arrays([query, np.arange(len(query))], names=[QUERY, DOCUMENT])
         return pd.DataFrame(columns, index=rows)
     scores = {}
-    for name, run in named.items():
+    for name, run in runs.items():
         table = as_run(run)
         check_unique(table, f"run {name}")
         scores[name] = table.set_index([QUERY, DOCUMENT])[SCORE]
@@ -258,10 +276,9 @@ def _parts(scores: pd.DataFrame, method: str, normalize: str, k: float) -> pd.Da
     """The part of each run in the score of each document; NaN where the run did not retrieve it."""
     check_choice("normalize", normalize, NORMALIZATIONS)
     check_number("k", k, smallest=0.0)
-    groups = scores.groupby(level=QUERY, sort=False)
     if method == "rrf":
-        return 1.0 / (k + groups.rank(ascending=False))
-    return NORMALIZATIONS[normalize](scores, groups)
+        return 1.0 / (k + _by_query(scores).rank(ascending=False))
+    return NORMALIZATIONS[normalize](scores)
 
 
 def _ratio(numerators: pd.DataFrame, denominators: pd.DataFrame) -> pd.DataFrame:
@@ -269,13 +286,13 @@ def _ratio(numerators: pd.DataFrame, denominators: pd.DataFrame) -> pd.DataFrame
     return numerators / denominators.where(denominators != 0.0, 1.0)
 
 
-def _checked_weights(weights: Any, names: Sequence[str]) -> Floats:
+def _checked_weights(weights: Mapping[str, float] | ArrayLike, names: Sequence[str]) -> Floats:
     """The weights of the runs, in the sequence of their names."""
     if isinstance(weights, Mapping):
         if set(weights) != set(names):
             raise ValueError(
-                f"weights must have the names of the runs, {', '.join(names)}; got "
-                f"{', '.join(weights)}"
+                f"weights must have the names of the runs, {', '.join(names)}; "
+                f"got {', '.join(weights)}"
             )
         weights = [weights[name] for name in names]
     values = finite_numbers(weights, "weights", runs=len(names))

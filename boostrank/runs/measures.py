@@ -35,11 +35,10 @@ class NumberOfQueries(Count):
 
 
 class NumberOfRelevant(Count):
-    """The number of relevant documents among the judgments, ``num_rel`` of trec_eval and ``NumRel``
-    of ir_measures.
+    """The number of relevant documents among the judgments.
 
-    Relevant documents of a query that is not in the run count too if the query is evaluated;
-    ir_measures counts 0.
+    It is ``num_rel`` of trec_eval and ``NumRel`` of ir_measures. Relevant documents of a query that
+    is not in the run count too if the query is evaluated; ir_measures counts 0.
 
     Parameters
     ----------
@@ -51,7 +50,8 @@ class NumberOfRelevant(Count):
     threshold: float = setting(1, check_number, above=0)
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        return _of_query(labels.binary(self.threshold)[1], labels.queries)
+        _, n_relevant = labels.binary(self.threshold)
+        return _of_query(n_relevant, labels.queries)
 
 
 class NumberOfRetrieved(Count):
@@ -69,9 +69,8 @@ class NumberOfRetrieved(Count):
 
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
         queries = labels.queries
-        counted = (
-            np.ones(queries.n_rows) if self.threshold is None else labels.binary(self.threshold)[0]
-        )
+        # A label is at least minus infinity: all documents count.
+        counted, _ = labels.binary(-np.inf if self.threshold is None else self.threshold)
         undefined = np.zeros(queries.n_segments, dtype=bool)
         return PreparedRanks(
             undefined, queries.sizes, lambda ranked: ranked.part.sum(counted[ranked.rows]), False
@@ -91,11 +90,10 @@ def _of_query(values: Floats, queries: Segments) -> PreparedRanks:
 
 
 class GeometricAveragePrecision(AveragePrecision):
-    """The geometric mean over queries of average precision, ``gm_map`` of trec_eval, which gives
-    hard queries weight.
+    """The geometric mean over queries of average precision, which gives hard queries weight.
 
-    ``exp(mean over queries of log max(AP, 1e-5))``. Values of single queries are those of "map", of
-    which it has the parameters.
+    It is ``gm_map`` of trec_eval, ``exp(mean over queries of log max(AP, 1e-5))``. Values of single
+    queries are those of "map", of which it has the parameters.
 
     References
     ----------
@@ -105,8 +103,8 @@ class GeometricAveragePrecision(AveragePrecision):
     --------
     >>> from boostrank import evaluate_run
     >>> qrels = {"1": {"a": 1}, "2": {"a": 1}}
-    >>> values = evaluate_run(qrels, {"1": {"a": 1.0}, "2": {"b": 4.0, "c": 3.0, "d": 2.0, "a": 1.0}}, "gm_map")
-    >>> round(values["gm_map"], 4)  # sqrt(1 * 1/4)
+    >>> run = {"1": {"a": 1.0}, "2": {"b": 4.0, "c": 3.0, "d": 2.0, "a": 1.0}}
+    >>> round(evaluate_run(qrels, run, "gm_map")["gm_map"], 4)  # sqrt(1 * 1/4)
     0.5
     """
 

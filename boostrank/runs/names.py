@@ -73,17 +73,15 @@ _OF_TREC_EVAL = {
 #: Names for several measures: those that trec_eval prints by default.
 GROUPS: Mapping[str, list[str]] = {
     "official": [
-        *(
-            "num_q",
-            "num_ret",
-            "num_rel",
-            "num_rel_ret",
-            "map",
-            "gm_map",
-            "Rprec",
-            "bpref",
-            "recip_rank",
-        ),
+        "num_q",
+        "num_ret",
+        "num_rel",
+        "num_rel_ret",
+        "map",
+        "gm_map",
+        "Rprec",
+        "bpref",
+        "recip_rank",
         *(f"iprec_at_recall_{tenths / 10:.2f}" for tenths in range(11)),
         *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
     ]
@@ -108,9 +106,10 @@ def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
     ParsedName(name='map', settings={'k': 30})
     """
     text = as_ir_measures(text)
-    if base_name(text) in _MEASURES:
-        return _parse_ir_measures(text, base_name(text), of_runs)
-    return names_of_measures.parse_name(text) if base_name(text) in MEASURES else None
+    name = base_name(text)
+    if name in _MEASURES:
+        return _parse_ir_measures(text, name, of_runs)
+    return names_of_measures.parse_name(text) if name in MEASURES else None
 
 
 def as_ir_measures(text: str) -> str:
@@ -121,47 +120,54 @@ def as_ir_measures(text: str) -> str:
     >>> as_ir_measures("map_cut_30")
     'AP@30'
     """
-    number = re.search(r"(?<=_)[0-9.]+$", text)
-    theirs = _OF_TREC_EVAL.get(text[: number.start()] if number else text)
-    return theirs + (number[0] if number else "") if theirs else text
+    number = re.search(r"(?<=_)[0-9.]+$|$", text)
+    assert number is not None
+    theirs = _OF_TREC_EVAL.get(text[: number.start()])
+    return text if theirs is None else theirs + number[0]
 
 
 def _parse_ir_measures(text: str, theirs: str, of_runs: bool) -> ParsedName | None:
-    """None for a measure with settings that ours does not have; ir_measures may compute it for
-    runs.
+    """Parse a name; None for a measure with settings that ours does not have.
+
+    ir_measures may compute it for runs.
     """
     kind = MEASURES[_MEASURES[theirs]]
     parts = split_name(text)
     if parts is None:
         refuse("the name of a measure", text, "like 'nDCG@10', 'P(rel=2)@5' or 'IPrec@0.5'")
     _, arguments, at = parts
+    known = {field.name for field in fields(kind)}
     settings = dict(_SETTINGS.get(theirs, {}))
     for parameter, value in parse_arguments(arguments, text).items():
         setting = _PARAMETERS.get(parameter, "")
-        if setting not in {field.name for field in fields(kind)}:
+        if setting not in known:
             return None
         if parameter == "dcg":
             check_choice("dcg", value, _GAINS)
-        settings[setting] = _GAINS[value] if parameter == "dcg" else value
+            value = _GAINS[value]
+        settings[setting] = value
     if kind.name == "rbp" and "threshold" not in settings:
         raise ValueError(
             f"{text!r} has the grade as its gain in ir_measures, so that it may be above 1: write "
-            f"RBP(rel=1), or for "
-            "the same get_measure('dcg', gain='linear', discount=lambda ranks: (1 - p) * p ** "
-            "(ranks - 1))"
+            "RBP(rel=1), or for the same get_measure('dcg', gain='linear', discount=lambda ranks: "
+            "(1 - p) * p ** (ranks - 1))"
         )
     if theirs in _CONVENTIONS and not of_runs:
-        same, ours = measure_name(kind.name, settings, at), measure_name(kind.name, {}, at)
+        same = measure_name(kind.name, settings, at)
+        ours = measure_name(kind.name, {}, at)
         raise ValueError(
             f"{text!r} is a name of ir_measures for runs, with {_CONVENTIONS[theirs]}; for labels "
             f"and scores write {same!r} for the same, or {ours!r}"
         )
-    return ParsedName(kind.name, settings | ({kind.at: at} if at is not None else {}))
+    if at is not None:
+        settings[kind.at] = at
+    return ParsedName(kind.name, settings)
 
 
 def similar_name(text: str) -> str:
-    """The end of an error message for an unknown name: names of ir_measures that differ only in
-    case, or "".
+    """The end of the message for an unknown name: those of ir_measures that differ only in case.
+
+    It is empty if there are none.
 
     Examples
     --------
@@ -170,8 +176,11 @@ def similar_name(text: str) -> str:
     >>> print(similar_name("NDCG@5"))
     ; did you mean 'ndcg', or, for runs, 'nDCG' of ir_measures?
     """
-    similar = [name for name in _MEASURES if name.casefold() == base_name(text).casefold()]
+    unknown = base_name(text).casefold()
+    similar = [name for name in _MEASURES if name.casefold() == unknown]
+    if not similar:
+        return ""
     for name in similar:
         if name in _CONVENTIONS:
             return f"; did you mean {_MEASURES[name]!r}, or, for runs, {name!r} of ir_measures?"
-    return f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+    return f"; did you mean {' or '.join(map(repr, similar))}?"

@@ -1,7 +1,7 @@
-"""Values of other libraries for the same labels and scores, and the conventions that explain
-differences.
+"""Values of other libraries for the same labels and scores, and reasons of differences.
 
-No other library is imported; their conventions are in :data:`boostrank.runs.CONVENTIONS`.
+The reasons are conventions. No other library is imported; their conventions are in
+:data:`boostrank.runs.CONVENTIONS`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_count, refuse
-from boostrank.metrics.base import Measure, PerBlock, QueryMeasure, fill_undefined, mean_of_queries
+from boostrank.kernels.ranked_measures import PerBlock
+from boostrank.metrics.base import Measure, QueryMeasure, fill_undefined, mean_of_queries
 from boostrank.metrics.binary import AveragePrecision
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.names import MEASURES, measure_name
@@ -33,19 +34,21 @@ from boostrank.runs.evaluation import (
     ranking_of,
     values_of_ranking,
 )
-from boostrank.runs.trec_tables import as_qrels, as_run
-from boostrank.tables import html_table, text_lines
+from boostrank.runs.trec_tables import Source, as_qrels, as_run
+from boostrank.text.tables import html_table, text_lines
 
 # Parts of a difference below this are due to rounding.
 ROUNDING_TOLERANCE = 1e-12
 # Parts that four decimals would show as 0 are written with an exponent.
 MIN_SHOWN_PART = 5e-5
+_HEADER = ("library", "metric", "value", "diff", "because")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reconciliation:
-    """Result of :func:`reconcile` and :func:`reconcile_run`; printed, it shows a table with reasons
-    of differences.
+    """Result of :func:`reconcile` and :func:`reconcile_run`.
+
+    Printed, it shows a table with the reasons of differences.
 
     Attributes
     ----------
@@ -86,7 +89,8 @@ class Reconciliation:
     ...     [1, 0, 0, 0], [0.1, 0.2, 0.3, 0.4], qid=[7, 7, 8, 8], measure="ndcg@10"
     ... )
     >>> result.head
-    'NDCG@10 = 0.3155 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document'
+    'NDCG@10 = 0.3155 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries,
+    1 of them empty, 0 of one document'
     >>> [row[:4] for row in result.rows if row[0] == "LightGBM"]
     [('LightGBM', 'ndcg@10', '0.8155', '+0.5000')]
     """
@@ -102,40 +106,36 @@ class Reconciliation:
     @property
     def head(self) -> str:
         """One line with the value, the settings and the numbers of queries."""
-        settings = self.settings
-        shown = [
-            step
-            for step in ("threshold", "gain", "discount", "denominator")
+        texts = [
+            setting_text(step, getattr(self.settings, step))
+            for step in ("threshold", "gain", "discount", "denominator", "ties", "empty")
             if step in STEPS[self.name]
         ]
-        texts = ", ".join(
-            setting_text(step, getattr(settings, step)) for step in (*shown, "ties", "empty")
+        name = measure_name(self.name.upper(), {}, self.settings.k)
+        return (
+            f"{name} = {self.value:.4f} ({', '.join(texts)}): {self.n_queries} queries, "
+            f"{self.n_empty} of them empty, {self.n_single} of one document"
         )
-        name = measure_name(self.name.upper(), {}, settings.k)
-        counts = f"{self.n_queries} queries, {self.n_empty} of them empty, {self.n_single} of one document"
-        return f"{name} = {self.value:.4f} ({texts}): {counts}"
 
     @property
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """Library, metric, value, difference and reasons of each row of the printed table, as
-        text.
-        """
-        has_value, forms = self.table["value"].notna(), {"value": "{:.4f}", "difference": "{:+.4f}"}
-        numbers = [
-            self.table[name].map(form.format).where(has_value, "-") for name, form in forms.items()
-        ]
-        columns = (self.table["library"], self.table["metric"], *numbers, self.table["because"])
-        return list(zip(*(column.tolist() for column in columns), strict=True))
+        """Texts of the rows of the printed table: library, metric, value, difference, reasons."""
+        table = self.table[["library", "metric", "value", "difference", "because"]].copy()
+        has_value = table["value"].notna()
+        for name, form in {"value": "{:.4f}", "difference": "{:+.4f}"}.items():
+            table[name] = table[name].map(form.format).where(has_value, "-")
+        return list(table.itertuples(index=False, name=None))
 
     def __repr__(self) -> str:
-        rows = [("library", "metric", "value", "diff", "because"), *self.rows]
+        rows = [_HEADER, *self.rows]
         return "\n".join([self.head, *text_lines(rows, 2, last_is_text=True)])
 
     def _repr_html_(self) -> str:
         """The printed table as HTML, for notebooks."""
+        # Columns of texts come first.
         rows = [
-            (a, b, e, c, d)
-            for a, b, c, d, e in [("library", "metric", "value", "diff", "because"), *self.rows]
+            (library, metric, because, value, difference)
+            for library, metric, value, difference, because in [_HEADER, *self.rows]
         ]
         return html_table(rows, self.head, n_texts=3)
 
@@ -204,7 +204,8 @@ def reconcile(
     --------
     >>> import boostrank as br
     >>> br.reconcile([2, 0, 1, 1, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], k=3)
-    NDCG@3 = 0.9057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries, 0 of them empty, 0 of one document
+    NDCG@3 = 0.9057 (exp2 gain, log2 discount, ties averaged, empty 0): 2 queries,
+    0 of them empty, 0 of one document
     library       metric                   value     diff  because
     ────────────────────────────────────────────────────────────────────────────────────────────────
     scikit-learn  ndcg_score(k=3)         0.9050  -0.0008  linear gain -0.0008
@@ -219,7 +220,8 @@ def reconcile(
     ir_measures   nDCG@3                  0.8348  -0.0709  linear gain -0.0008; ties by name -0.0701
     ir_measures   nDCG(dcg='exp-log2')@3  0.8295  -0.0762  ties by name -0.0762; 5 decimals -9e-07
     >>> br.reconcile([1, 0, 1, 0, 0], [0.5, 0.5, 0.1, 0.2, 0.1], ["a", "a", "a", "b", "b"], "mrr@3")
-    MRR@3 = 0.3750 (relevant from 1, ties averaged, empty 0): 2 queries, 1 of them empty, 0 of one document
+    MRR@3 = 0.3750 (relevant from 1, ties averaged, empty 0): 2 queries,
+    1 of them empty, 0 of one document
     library      metric       value     diff  because
     ──────────────────────────────────────────────────────────────────
     CatBoost     MRR:top=3   0.2500  -0.1250  ties worst -0.1250
@@ -232,31 +234,30 @@ def reconcile(
     name = _known_name(our_measure, measure)
     assert isinstance(our_measure, QueryMeasure)
     data = ReconciledValues(name, y_true, y_score, qid, documents)
-    weights = (
-        None if sample_weight is None else query_weights(sample_weight, data.queries, grouped=False)
-    )
+    weights = None
+    if sample_weight is not None:
+        weights = query_weights(sample_weight, data.queries, grouped=False)
     return _reconciliation(data, _settings_of(our_measure), weights)
 
 
 def reconcile_run(
-    qrels: Any,
-    run: Any,
+    qrels: Source,
+    run: Source,
     measure: str | Measure = "nDCG@10",
     *,
     ties: str = "trec_eval",
     queries: str | None = None,
     **settings: Any,
 ) -> Reconciliation:
-    """Compute what other libraries give for a measure of a run, and explain how it differs from our
-    value.
+    """Compute what other libraries give for a measure of a run, and explain differences.
 
-    pytrec_eval, ir_measures and ranx get the judgments and the run. So relevant documents that were
-    not retrieved count in the ideal DCG and in the number of relevant documents. ranx is called
-    with ``make_comparable=True``. The other libraries take arrays, and their values are those for a
-    left merge of the run with the judgments, in which such documents are lost, documents without a
-    judgment are irrelevant, and queries that only one of both has are left out. Of the conventions
-    of :func:`boostrank.reconcile`, the queries and the documents that count come after the value of
-    empty queries.
+    The differences are those from our value. pytrec_eval, ir_measures and ranx get the judgments
+    and the run. So relevant documents that were not retrieved count in the ideal DCG and in the
+    number of relevant documents. ranx is called with ``make_comparable=True``. The other libraries
+    take arrays, and their values are those for a left merge of the run with the judgments, in which
+    such documents are lost, documents without a judgment are irrelevant, and queries that only one
+    of both has are left out. Of the conventions of :func:`boostrank.reconcile`, the queries and the
+    documents that count come after the value of empty queries.
 
     Parameters
     ----------
@@ -282,7 +283,8 @@ def reconcile_run(
     >>> run = {"301": {"c": 3.0, "a": 2.0, "x": 1.0}, "302": {"a": 2.0, "b": 1.0}}
     >>> found = br.reconcile_run(qrels, run, "nDCG@10")
     >>> print(found.head)
-    NDCG@10 = 0.7015 (linear gain, log2 discount, ties by name, empty 0): 2 queries, 0 of them empty, 0 of one document
+    NDCG@10 = 0.7015 (linear gain, log2 discount, ties by name, empty 0): 2 queries,
+    0 of them empty, 0 of one document
     >>> table = found.table.set_index("library")[["value", "because"]]
     >>> table.loc[["pytrec_eval", "scikit-learn"]].round(4)
                    value                                  because
@@ -294,34 +296,27 @@ def reconcile_run(
     our_measure = for_runs(listed, get_measure(named, **settings), ties)
     name = _known_name(our_measure, measure)
     # ir_measures and ranx count the queries that are not in the run.
-    judged = join(
-        as_qrels(qrels),
-        as_run(run),
-        trec_ties=False,
-        queries="judged" if queries == "common" else queries,
-    )
+    joined = "judged" if queries == "common" else queries
+    judged = join(as_qrels(qrels), as_run(run), trec_ties=False, queries=joined)
     assert judged.ranking is not None
     scores = np.zeros(len(judged.labels))
     scores[judged.ranking.rows] = judged.ranking.scores
-    data = ReconciledValues(
-        name, judged.labels, scores, judged.queries.qid, judged.texts.take(judged.row), judged
-    )
-    of_run: dict[str, Any] = {"queries": queries or "judged", "documents": "all"}
+    documents = np.asarray(judged.texts.take(judged.row), dtype=object)
+    qid = judged.queries.qid
+    data = ReconciledValues(name, judged.labels, scores, qid, documents, judged)
+    ours = replace(_settings_of(our_measure), queries=queries or "judged", documents="all")
     if ties == "trec_eval":
-        of_run |= {"ties": "names", "scores": "float32"}
-    return _reconciliation(data, replace(_settings_of(our_measure), **of_run), None)
+        ours = replace(ours, ties="names", scores="float32")
+    return _reconciliation(data, ours, None)
 
 
 def _known_name(our_measure: Measure, argument: object) -> str:
-    """The name of a measure; raise ValueError if other libraries do not have it, or if its cutoff
-    is a fraction.
-    """
+    """The name of a measure; ValueError if others do not have it, or its cutoff is a fraction."""
     name: str = getattr(our_measure, "name", "")
     if name not in STEPS or type(our_measure) is not MEASURES[name]:
         refuse("measure", argument, f"one of {', '.join(STEPS)}, such as 'ndcg@10' or 'map'")
-    check_count(
-        "k", getattr(our_measure, "k", None), optional=True
-    )  # Other libraries have no other cutoffs.
+    # Other libraries have no other cutoffs.
+    check_count("k", getattr(our_measure, "k", None), optional=True)
     return name
 
 
@@ -330,76 +325,81 @@ def _reconciliation(
 ) -> Reconciliation:
     """The values of all libraries, compared with our measure with the settings `ours`."""
     rows = [_row(convention, ours, data, weights) for convention in CONVENTIONS[data.name]]
-    columns = ["library", "metric", *data.steps, "value", "low", "high", "difference"]
-    table = pd.DataFrame(
-        rows, columns=[*columns, *(f"from_{step}" for step in data.steps), "because"]
-    )
+    parts = [f"from_{step}" for step in data.steps]
+    columns = ["library", "metric", *data.steps, "value", "low", "high", "difference", *parts]
     counted = data.counted(ours)
-    n_empty, n_single = (
-        np.isnan(data.per_query(ours)[counted]).sum(),
-        (data.sizes[counted] == 1).sum(),
+    return Reconciliation(
+        name=data.name,
+        value=data.mean(ours, weights),
+        settings=ours,
+        n_queries=int(counted.sum()),
+        n_empty=int(np.isnan(data.per_query(ours)[counted]).sum()),
+        n_single=int((data.sizes[counted] == 1).sum()),
+        table=pd.DataFrame(rows, columns=[*columns, "because"]),
     )
-    numbers = (int(counted.sum()), int(n_empty), int(n_single))
-    return Reconciliation(data.name, data.mean(ours, weights), ours, *numbers, table)
 
 
 def _settings_of(measure: QueryMeasure) -> Settings:
     """The settings of our measure."""
     settings = {field.name: getattr(measure, field.name) for field in fields(measure)}
-    return Settings(**settings | {"k": None if settings["k"] is None else int(settings["k"])})
+    if settings["k"] is not None:
+        settings["k"] = int(settings["k"])
+    return Settings(**settings)
 
 
 def _row(
     convention: Convention, ours: Settings, data: ReconciledValues, weights: Floats | None
 ) -> dict[str, Any]:
     """The row of a metric in the table; it has no numbers if the library refuses the data."""
-    theirs, longest = convention.settings(ours), data.sizes.max()
+    theirs = convention.settings(ours)
+    longest = data.sizes.max()
     row: dict[str, Any] = {"library": convention.library, "metric": convention.name(ours, longest)}
-    row |= {step: getattr(theirs, step) for step in data.steps} | {"labels": convention.labels}
-    labels = (
-        data.labels["given"][data.retrieved]
-        if theirs.documents == "retrieved"
-        else data.labels["given"]
-    )
-    refusal = convention.refuses(labels, longest, ours.threshold)
-    if refusal:
-        return row | {"because": refusal}
-    values = [data.mean(ours, weights)]
     for step in data.steps:
-        ours = replace(ours, **{step: getattr(theirs, step)})
-        values.append(data.mean(ours, weights))
-    if values[-1] > convention.max_value:
-        return row | {
-            "because": f"stops with an error, because its weighted mean is above 1: {values[-1]:.4f}"
-        }
-    low = high = values[-1]
+        row[step] = getattr(theirs, step)
+    row["labels"] = convention.labels
+    labels = data.labels["given"]
+    if theirs.documents == "retrieved":
+        labels = labels[data.retrieved]
+    row["because"] = convention.refuses(labels, longest, ours.threshold)
+    if row["because"]:
+        return row
+    first = last = data.mean(ours, weights)
+    reasons = []
+    for step in data.steps:
+        value = getattr(theirs, step)
+        ours = replace(ours, **{step: value})
+        before = last
+        last = data.mean(ours, weights)
+        part = last - before
+        row[f"from_{step}"] = part
+        if abs(part) > ROUNDING_TOLERANCE:
+            reasons.append(f"{setting_text(step, value)} {_signed(part)}")
+    if last > convention.max_value:
+        fault = f"stops with an error, because its weighted mean is above 1: {last:.4f}"
+        return {name: row[name] for name in ("library", "metric", *data.steps)} | {"because": fault}
+    low = high = last
     if longest > convention.unstable_above:
         # The library ranks tied documents of long queries by no rule.
-        low, high = (data.mean(replace(theirs, ties=ties), weights) for ties in ("worst", "best"))
-    parts = dict(zip(data.steps, np.diff(values).tolist(), strict=True))
-    because = [
-        f"{setting_text(step, getattr(theirs, step))} {_signed(difference)}"
-        for step, difference in parts.items()
-        if abs(difference) > ROUNDING_TOLERANCE
-    ]
+        low = data.mean(replace(theirs, ties="worst"), weights)
+        high = data.mean(replace(theirs, ties="best"), weights)
     if high - low > ROUNDING_TOLERANCE:
-        because.append(f"ties: {low:.4f} to {high:.4f}")
-    row |= {"value": values[-1], "low": low, "high": high, "difference": values[-1] - values[0]}
-    return (
-        row
-        | {f"from_{step}": part for step, part in parts.items()}
-        | {"because": "; ".join(because)}
-    )
+        reasons.append(f"ties: {low:.4f} to {high:.4f}")
+    row |= {"value": last, "low": low, "high": high, "difference": last - first}
+    row["because"] = "; ".join(reasons)
+    return row
 
 
 def _signed(difference: float) -> str:
     """A part of a difference as text."""
-    return f"{difference:+.4f}" if abs(difference) >= MIN_SHOWN_PART else f"{difference:+.0e}"
+    if abs(difference) >= MIN_SHOWN_PART:
+        return f"{difference:+.4f}"
+    return f"{difference:+.0e}"
 
 
 class ReconciledValues:
-    """Labels and scores of queries, with the values of a measure for different settings, which are
-    cached.
+    """Labels and scores of queries, with the values of a measure for different settings.
+
+    The values are computed once for equal settings.
 
     Parameters
     ----------
@@ -415,29 +415,30 @@ class ReconciledValues:
     def __init__(
         self,
         name: str,
-        y_true: Any,
-        y_score: Any,
-        qid: Any,
-        documents: Any,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: ArrayLike | None,
+        documents: ArrayLike | None,
         run: JudgedRun | None = None,
     ) -> None:
         labels, scores, self.queries = labels_scores_queries(y_true, y_score, qid, "reconcile")
-        self.name, self.labels = name, {"given": labels, "truncated": np.floor(labels)}
+        self.name = name
+        self.labels = {"given": labels, "truncated": np.floor(labels)}
         #: The settings by which values can differ.
-        self.steps = (
-            STEPS[name] if run is None else ("empty", "queries", "documents", *STEPS[name][1:])
-        )
+        self.steps = STEPS[name]
+        if run is not None:
+            empty, *others = self.steps
+            self.steps = (empty, "queries", "documents", *others)
         self.scores = {"given": scores}
+        grouped = self.queries.group(np.ravel(y_score))
         # Scores outside of the range of float32 become infinite, and are then tied.
         with np.errstate(over="ignore"):
             for precision in ("float64", "float32"):
-                self.scores[precision] = (
-                    self.queries.group(np.ravel(y_score)).astype(precision).astype(np.float64)
-                )
+                self.scores[precision] = grouped.astype(precision).astype(np.float64)
         codes = _name_codes(documents, self.queries)
         # Rows in the sequence of the names, so that the stable tie rule ranks tied documents by
         # their names.
-        self.by_name: dict[str, Any] = {
+        self.by_name = {
             "names": self.queries.sort(codes),
             "names ascending": self.queries.sort(-codes),
         }
@@ -460,20 +461,22 @@ class ReconciledValues:
         return self._computed[key]
 
     def _compute(self, settings: Settings) -> Floats:
-        labels, scores, queries = (
-            self.labels[settings.labels],
-            self.scores[settings.scores],
-            self.queries,
-        )
+        queries = self.queries
+        labels = self.labels[settings.labels]
         if settings.documents == "retrieved":
             labels = np.where(self.retrieved, labels, 0.0)
-        rows = self.by_name.get(settings.ties, slice(None))
-        labels, scores, ranked = labels[rows], scores[rows], self.retrieved[rows]
-        rows = queries.sort(scores)
+        scores = self.scores[settings.scores]
+        rows = self.by_name.get(settings.ties)
+        if rows is None:
+            rows = queries.sort(scores)
+        else:
+            rows = rows[queries.sort(scores[rows])]
         prepared = _measure(self.name, settings).prepare(GroupedLabels(labels[rows], queries))
-        values = values_of_ranking(prepared, ranking_of(ranked[rows], scores[rows], queries))
-        values = np.where(prepared.undefined, np.nan, values)
-        return values if settings.decimals is None else np.round(values, settings.decimals)
+        ranking = ranking_of(self.retrieved[rows], scores[rows], queries)
+        values = np.where(prepared.undefined, np.nan, values_of_ranking(prepared, ranking))
+        if settings.decimals is not None:
+            values = np.round(values, settings.decimals)
+        return values
 
     def counted(self, settings: Settings) -> Bools:
         """Whether each query counts in the mean, shape (n_queries,)."""
@@ -496,46 +499,47 @@ class ReconciledValues:
 
 
 def _measure(name: str, settings: Settings) -> Any:
-    """The measure with these settings; its tie rule is "stable" if tied documents are ranked by
-    name.
+    """The measure with these settings.
+
+    Its tie rule is "stable" if tied documents are ranked by name.
     """
-    measure, rule = MEASURES[name], settings.ties
-    if rule == "last rank":
-        measure, rule = LastRankAveragePrecision, "average"
+    measure = MEASURES[name]
+    ties = settings.ties
+    if ties == "last rank":
+        measure = LastRankAveragePrecision
+        ties = "average"
+    elif ties in ("names", "names ascending"):
+        ties = "stable"
     values = {setting.name: getattr(settings, setting.name) for setting in fields(measure)}
-    return measure(**values | {"ties": "stable" if rule in ("names", "names ascending") else rule})
+    return measure(**values | {"ties": ties})
 
 
 def _name_codes(documents: ArrayLike | None, queries: Queries) -> Floats:
-    """Index of the name of each grouped document in the sorted list of all names, shape
-    (n_documents,).
-    """
-    names = (
-        np.arange(queries.n_documents) if documents is None else as_array(documents, "documents")
-    )
+    """Index of the name of each grouped document in the sorted list of all names."""
+    if documents is None:
+        documents = np.arange(queries.n_documents)
+    names = as_array(documents, "documents")
     check_lengths(y_true=queries.n_documents, documents=names.size)
-    return np.unique(queries.group(names.ravel().astype(str)), return_inverse=True)[1].astype(
-        np.float64
-    )
+    _, codes = np.unique(queries.group(names.ravel().astype(str)), return_inverse=True)
+    return codes.astype(np.float64)
 
 
 class LastRankAveragePrecision(AveragePrecision):
-    """Average precision without a cutoff, where tied documents have the rank of the last of them,
-    as in scikit-learn.
+    """Average precision without a cutoff, where tied documents have the rank of the last of them.
 
-    ``AP = (1/R) sum over relevant documents i of #{relevant j: s_j >= s_i} / #{j: s_j >= s_i}``.
+    It is that of scikit-learn: ``AP = (1/R) sum over relevant documents i of #{relevant j: s_j >=
+    s_i} / #{j: s_j >= s_i}``.
     """
 
     def per_block(
         self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
     ) -> PerBlock:
         def values(ranked: RankedBlock) -> Floats:
-            ranked_queries, tied, is_relevant = ranked.part, ranked.tied, gains[ranked.rows]
-            last = tied.ends - 1
-            found_until = ranked_queries.sum_before(is_relevant)[last] + is_relevant[last]
-            precision = found_until / (ranked_queries.positions[last] + 1)
-            return (
-                ranked_queries.sum(is_relevant * tied.repeat(precision)) / relevant[ranked.segments]
-            )
+            is_relevant = gains[ranked.rows]
+            last = ranked.tied.ends - 1
+            found_until = ranked.part.sum_before(is_relevant)[last] + is_relevant[last]
+            precision = found_until / (ranked.part.positions[last] + 1)
+            sums = ranked.part.sum(is_relevant * ranked.tied.repeat(precision))
+            return sums / relevant[ranked.segments]
 
         return values

@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import is_finite_text, refuse
 from boostrank.inputs.files import open_decompressed, write_lines
-from boostrank.queries.compiled import is_available
-from boostrank.queries.compiled.lines import Role, trec_lines
 from boostrank.runs.trec_tables import (
     DOCUMENT,
     ITERATION,
     QUERY,
     RELEVANCE,
     SCORE,
+    Texts,
     as_run,
     check_unique,
 )
+from boostrank.text.trec_lines import Role, trec_lines
 
 Path = str | os.PathLike[str]
 
@@ -175,28 +175,25 @@ def write_run(path: Path, run: object, tag: str = "boostrank") -> None:
         refuse("tag", tag, "a text")
     table = as_run(run)
     check_unique(table, "run")
-    for name, texts in {
-        "tag": pd.Series([tag], dtype=str),
-        QUERY: table[QUERY],
-        DOCUMENT: table[DOCUMENT],
-    }.items():
-        wrong = texts[texts.str.contains(r"\s", regex=True) | (texts == "")].tolist()
-        if wrong:
-            refuse(
-                f"{name}, a field of a TREC file,",
-                wrong[0],
-                "a text that is not empty and has no blanks",
-            )
-    ranked = table.iloc[np.lexsort((-table[SCORE].to_numpy(), pd.factorize(table[QUERY])[0]))]
+    _check_fields("tag", pd.Series([tag], dtype=str))
+    _check_fields(QUERY, table[QUERY])
+    _check_fields(DOCUMENT, table[DOCUMENT])
+    queries, _ = pd.factorize(table[QUERY])
+    ranked = table.iloc[np.lexsort((-table[SCORE].to_numpy(), queries))]
     ranks = ranked.groupby(QUERY, sort=False).cumcount() + 1
     rows = zip(ranked[QUERY], ranked[DOCUMENT], ranks, ranked[SCORE].tolist(), strict=True)
-    write_lines(
-        path,
-        (
-            f"{query} Q0 {document} {rank} {score!r} {tag}\n"
-            for query, document, rank, score in rows
-        ),
+    lines = (
+        f"{query} Q0 {document} {rank} {score!r} {tag}\n" for query, document, rank, score in rows
     )
+    write_lines(path, lines)
+
+
+def _check_fields(name: str, texts: pd.Series) -> None:
+    """Raise ValueError for the first text that cannot be a field of a TREC file, if one cannot."""
+    wrong = texts[texts.str.contains(r"\s", regex=True) | (texts == "")].tolist()
+    if wrong:
+        expected = "a text that is not empty and has no blanks"
+        refuse(f"{name}, a field of a TREC file,", wrong[0], expected)
 
 
 def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
@@ -206,15 +203,17 @@ def _read(path: Path, kind: str) -> tuple[pd.DataFrame, str]:
     if text.startswith(b"#") or b"\n#" in text:
         # Comments become empty lines, so that the numbers of the other lines stay.
         text = re.sub(rb"^#[^\r\n]*", b"", text, flags=re.MULTILINE)
-    table = parse_compiled(np.frombuffer(text + b"\0", np.uint8), kind) if is_available() else None
+    table = parse_compiled(np.frombuffer(text + b"\0", np.uint8), kind)
     if table is None:
         table = _parse_lines(path, text, kind)
-    return table, _tag(text.lstrip(_BLANKS).partition(b"\n")[0]).decode()
+    first_line, _, _ = text.lstrip(_BLANKS).partition(b"\n")
+    return table, _tag(first_line).decode()
 
 
 def parse_compiled(content: NDArray[np.uint8], kind: str) -> pd.DataFrame | None:
-    """The table of a file, by the compiled library; None if a line is invalid.
+    """The table of a file, read in C; None if a line is invalid.
 
+    It is None too without the compiled library.
     `content` has the bytes of the file, and a zero byte.
     """
     try:
@@ -223,7 +222,8 @@ def parse_compiled(content: NDArray[np.uint8], kind: str) -> pd.DataFrame | None
             content.tobytes().decode()
     except UnicodeDecodeError:
         return None
-    texts, number = TEXTS[kind], NUMBERS[kind]
+    texts = TEXTS[kind]
+    number = NUMBERS[kind]
     roles: dict[str, Role] = {name: i for i, name in enumerate(texts)}
     roles[number] = "integer" if kind == "qrels" else "score"
     lines = trec_lines(content, [roles.get(name, "unused") for name in COLUMNS[kind]])
@@ -234,37 +234,40 @@ def parse_compiled(content: NDArray[np.uint8], kind: str) -> pd.DataFrame | None
         values[row] = float(content[start:end].tobytes())
     if not np.isfinite(values).all():
         return None
-    columns = {
-        name: _column(text, places) for name, (text, places) in zip(texts, lines.texts, strict=True)
-    }
-    table = pd.DataFrame({**columns, number: values})
+    table = pd.DataFrame(
+        {name: _column(*column) for name, column in zip(texts, lines.texts, strict=True)}
+    )
+    table[number] = values
     # The lines of a run of one query differ. The same query may have another run.
     is_grouped = table[QUERY].iloc[lines.runs].is_unique
-    return table if is_grouped or not table.duplicated(list(texts)).any() else None
+    if not is_grouped and table.duplicated(list(texts)).any():
+        return None
+    return table
 
 
-def _column(text: NDArray[np.uint8], places: Ints) -> Any:
+def _column(text: NDArray[np.uint8], places: Ints) -> Texts | pd.Series:
     """Texts in the form in which pandas stores them."""
     dtype: Any = pd.Series(["text"]).dtype
     if getattr(dtype, "storage", None) == "pyarrow":
         import pyarrow as pa
 
-        array = pa.LargeStringArray.from_buffers(
-            len(places) - 1, pa.py_buffer(places), pa.py_buffer(text)
-        )
+        buffers = (pa.py_buffer(places), pa.py_buffer(text))
+        array = pa.LargeStringArray.from_buffers(len(places) - 1, *buffers)
         return dtype.__from_arrow__(array)
     content = text.tobytes()
-    return pd.Series(
-        [content[start:end].decode() for start, end in pairwise(places.tolist())], dtype=dtype
-    )
+    texts = [content[start:end].decode() for start, end in pairwise(places.tolist())]
+    return pd.Series(texts, dtype=dtype)
 
 
 def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
-    """The table of a file, line by line in Python, which takes longer; raises ValueError for the
-    first invalid line.
+    """The table of a file, line by line in Python, which takes longer.
+
+    Raises ValueError for the first invalid line.
     """
     rows: dict[tuple[str, ...], float] = {}
-    tags, is_regular, n_fields = set[bytes](), True, len(COLUMNS[kind])
+    tags = set[bytes]()
+    is_regular = True
+    n_fields = len(COLUMNS[kind])
     # Lines end in \n, \r\n or \r.
     for number, line in enumerate(content.splitlines(), 1):
         fields = re.split(rb"[ \t]+", line.strip(_BLANKS))
@@ -276,9 +279,9 @@ def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
             tags.add(_tag(line))
             # As in trec_eval, texts may follow the tag. A number as tag is the score, if blanks are
             # in an id.
-            is_regular &= len(texts) == n_fields or (
-                len(texts) > n_fields and not is_finite_text(texts[n_fields - 1])
-            )
+            may_have_blanks = len(texts) > n_fields and is_finite_text(texts[n_fields - 1])
+            if len(texts) < n_fields or may_have_blanks:
+                is_regular = False
             if not (fault or is_regular) and len(tags) > 1:
                 # Otherwise a field may be missing.
                 fault = f"it has {len(fields)} fields, and not the tag of the lines before it"
@@ -287,29 +290,29 @@ def _parse_lines(path: Path, content: bytes, kind: str) -> pd.DataFrame:
         if fault:
             shown = line[:60].decode(errors="replace")
             raise ValueError(
-                f"{os.fspath(path)}, line {number}: {fault} (in {shown!r}); expected "
-                f"{LINE_FORMS[kind]}"
+                f"{os.fspath(path)}, line {number}: {fault} (in {shown!r}); "
+                f"expected {LINE_FORMS[kind]}"
             )
     if not rows:
         raise ValueError(f"{os.fspath(path)} has no lines; expected lines {LINE_FORMS[kind]}")
-    columns = dict(zip(TEXTS[kind], map(list, zip(*rows, strict=True)), strict=True))
-    return pd.DataFrame({**columns, NUMBERS[kind]: list(rows.values())})
+    columns = zip(TEXTS[kind], zip(*rows, strict=True), strict=True)
+    table = pd.DataFrame({name: list(texts) for name, texts in columns})
+    table[NUMBERS[kind]] = list(rows.values())
+    return table
 
 
 def _tag(line: bytes) -> bytes:
     """The tag of a line of a run; an empty one if it has none."""
-    return (line.split(None, 5) + [b""] * 6)[5].strip(_BLANKS)
+    fields = line.split(None, 5)
+    return fields[5].strip(_BLANKS) if len(fields) > 5 else b""
 
 
 def _add_line(fields: list[str], kind: str, rows: dict[tuple[str, ...], float]) -> str:
-    """Add the number of a line to `rows`, by the texts of the line; or return the fault of the
-    line.
-    """
+    """Add the number of a line to `rows`, by the texts of the line; or return its fault."""
     n_fields = len(COLUMNS[kind])
-    has_tag_of_blanks = (
-        kind == "run" and len(fields) >= n_fields - 1 and re.fullmatch(_INTEGER, fields[3])
-    )
-    if len(fields) != n_fields and not has_tag_of_blanks:
+    # A run may have no tag, or one with blanks. Then the rank shows that no field is missing.
+    may_differ = kind == "run" and len(fields) >= n_fields - 1
+    if len(fields) != n_fields and not (may_differ and re.fullmatch(_INTEGER, fields[3])):
         return f"it has {len(fields)} fields"
     line = dict(zip(COLUMNS[kind], fields, strict=False))
     text = line[NUMBERS[kind]]

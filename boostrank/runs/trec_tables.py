@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.extensions import ExtensionArray
 
-from boostrank.inputs.arrays import Bools, Ints
-from boostrank.inputs.checks import refuse_first
-from boostrank.inputs.frames import to_pandas
-from boostrank.queries.compiled import is_available
-from boostrank.queries.compiled.lines import TextNumbers, text_numbers
+from boostrank.inputs.arrays import Bools, Floats, Ints
+from boostrank.inputs.checks import is_count, refuse_first
+from boostrank.inputs.table import to_pandas
+from boostrank.text.text_numbers import TextNumbers, text_numbers
 
-QUERY, DOCUMENT, RELEVANCE, SCORE, ITERATION = (
-    "query_id",
-    "doc_id",
-    "relevance",
-    "score",
-    "iteration",
-)
+QUERY = "query_id"
+DOCUMENT = "doc_id"
+RELEVANCE = "relevance"
+SCORE = "score"
+ITERATION = "iteration"
 
+#: Judgments or a run in one of the forms of :func:`as_run`.
+Source: TypeAlias = Any
+#: Ids as pandas stores texts.
+Texts: TypeAlias = ExtensionArray
 #: Names that columns have in other libraries, the first one that is there counts.
 _OTHER_NAMES = {QUERY: ("q_id", "qid"), DOCUMENT: ("docno",), RELEVANCE: ("label", SCORE)}
 _ITERATORS = {RELEVANCE: "qrels_iter", SCORE: "scoreddocs_iter"}
 
 
-def as_run(run: Any) -> pd.DataFrame:
+def as_run(run: Source) -> pd.DataFrame:
     """Make a DataFrame of a ranking of the documents of each query.
 
     Parameters
@@ -59,7 +61,7 @@ def as_run(run: Any) -> pd.DataFrame:
     return _checked_table(run, "run", SCORE)
 
 
-def as_qrels(qrels: Any) -> pd.DataFrame:
+def as_qrels(qrels: Source) -> pd.DataFrame:
     """Make a DataFrame of relevance judgments.
 
     Parameters
@@ -82,44 +84,49 @@ def as_qrels(qrels: Any) -> pd.DataFrame:
     return _checked_table(qrels, "qrels", RELEVANCE, ITERATION)
 
 
-def _checked_table(source: Any, name: str, number: str, *optional: str) -> pd.DataFrame:
-    """A DataFrame of pandas with columns of texts, those that are optional if they are there, and
-    one of numbers.
-    """
+def _checked_table(source: Source, name: str, number: str, *optional: str) -> pd.DataFrame:
+    """A DataFrame with a column of numbers and columns of texts, also optional ones that it has."""
+    table = _table(source, name, number)
+    for column in (QUERY, DOCUMENT, number):
+        others = [other for other in _OTHER_NAMES.get(column, ()) if other in table]
+        if others and column not in table:
+            table = table.rename(columns={others[0]: column})
+    if len(table) == 0:
+        raise ValueError(f"{name} is empty: it has no documents")
+    for column in (QUERY, DOCUMENT, number):
+        if column not in table:
+            expected = f"{QUERY}, {DOCUMENT} and {number}"
+            raise ValueError(f"{name} must have the columns {expected}; {column} is missing")
+    numbers = _numbers(table, number, name)
+    columns: dict[str, Texts | Floats] = {}
+    for column in (QUERY, DOCUMENT, *optional):
+        if column in table:
+            columns[column] = _texts(table, column, name)
+    columns[number] = numbers
+    return pd.DataFrame(columns)
+
+
+def _table(source: Source, name: str, number: str) -> pd.DataFrame:
+    """A DataFrame of pandas with the names and the values of the source."""
+    # A data set of ir_datasets.
     if hasattr(source, _ITERATORS[number]):
-        source = getattr(source, _ITERATORS[number])()  # ir_datasets
+        source = getattr(source, _ITERATORS[number])()
+    # A run or judgments of ranx.
     if hasattr(source, "to_dict") and hasattr(source, "keys") and not hasattr(source, "columns"):
-        source = source.to_dict()  # ranx
-    table = to_pandas(source)
+        source = source.to_dict()
     if isinstance(source, Mapping) and all(
         isinstance(documents, Mapping) for documents in source.values()
     ):
-        table = _from_dicts(source, number)
-    elif not isinstance(table, pd.DataFrame):
-        table = _from_tuples(source, name, number)
-    for column in (QUERY, DOCUMENT, number):
-        other = next(
-            (other_name for other_name in _OTHER_NAMES.get(column, ()) if other_name in table), None
-        )
-        table = table if column in table or other is None else table.rename(columns={other: column})
-    if len(table) == 0:
-        raise ValueError(f"{name} is empty: it has no documents")
-    missing = [column for column in (QUERY, DOCUMENT, number) if column not in table]
-    if missing:
-        raise ValueError(
-            f"{name} must have the columns {QUERY}, {DOCUMENT} and {number}; {missing[0]} is "
-            f"missing"
-        )
-    numbers = _numbers(table, number, name)
-    columns = (QUERY, DOCUMENT, *(column for column in optional if column in table))
-    return pd.DataFrame(
-        {**{column: _texts(table, column, name) for column in columns}, number: numbers}
-    )
+        return _from_dicts(source, number)
+    table = to_pandas(source)
+    return table if isinstance(table, pd.DataFrame) else _from_tuples(source, name, number)
 
 
-def _from_tuples(source: Any, name: str, number: str) -> pd.DataFrame:
+def _from_tuples(source: Source, name: str, number: str) -> pd.DataFrame:
     is_path = isinstance(source, (str, os.PathLike))
-    rows = [source] if is_path or not isinstance(source, Iterable) else list(source)
+    rows: list[object] = [source]
+    if isinstance(source, Iterable) and not is_path:
+        rows = list(source)
     if rows and not hasattr(rows[0], "_fields"):
         advice = f". Read a file with boostrank.read_{name}" if is_path else ""
         raise TypeError(
@@ -129,7 +136,7 @@ def _from_tuples(source: Any, name: str, number: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _from_dicts(source: Mapping[Any, Any], number: str) -> pd.DataFrame:
+def _from_dicts(source: Mapping[object, Mapping[object, object]], number: str) -> pd.DataFrame:
     rows = [
         (query, document, value)
         for query, documents in source.items()
@@ -138,7 +145,7 @@ def _from_dicts(source: Mapping[Any, Any], number: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[QUERY, DOCUMENT, number], dtype=object)
 
 
-def _texts(table: pd.DataFrame, column: str, name: str) -> Any:
+def _texts(table: pd.DataFrame, column: str, name: str) -> Texts:
     """A column of ids as an array of texts."""
     ids = table[column]
     if not ids.isna().any():
@@ -148,16 +155,13 @@ def _texts(table: pd.DataFrame, column: str, name: str) -> Any:
             return ids.array
     values = ids.to_numpy(dtype=object)
     if pd.api.types.infer_dtype(values, skipna=False) not in ("string", "integer"):
-        bad = [
-            not isinstance(value, (str, int, np.integer)) or isinstance(value, bool)
-            for value in values
-        ]
+        bad = [not isinstance(value, str) and not is_count(value) for value in values]
         rule = f"{name} must have ids, each str or int; {column} of"
         refuse_first(np.array(bad), lambda row: f"{rule} row {row} is {values[row]!r}")
     return pd.Series([str(value) for value in values.tolist()], dtype=str).array
 
 
-def _numbers(table: pd.DataFrame, column: str, name: str) -> Any:
+def _numbers(table: pd.DataFrame, column: str, name: str) -> Floats:
     """A column of finite numbers as float64."""
     try:
         numbers = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -192,44 +196,47 @@ def number_queries(*tables: pd.DataFrame) -> NumberedQueries:
     texts = pd.concat([table[QUERY] for table in tables], ignore_index=True).array
     numbered = _number_texts(texts, np.zeros(len(texts), dtype=np.int64), 1)
     are_in = np.zeros((len(tables), len(numbered.firsts)), dtype=bool)
-    are_in[
-        np.repeat(np.arange(len(tables)), [len(table) for table in tables]), numbered.numbers
-    ] = True
-    return NumberedQueries(
-        np.asarray(texts.take(numbered.firsts), dtype=object), numbered.numbers, are_in
-    )
+    table_of_row = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+    are_in[table_of_row, numbered.numbers] = True
+    ids = np.asarray(texts.take(numbered.firsts), dtype=object)
+    return NumberedQueries(ids, numbered.numbers, are_in)
 
 
-def number_documents(queries: NumberedQueries, *tables: pd.DataFrame) -> tuple[Any, TextNumbers]:
-    """The ids of the documents of all rows, an array of pandas, and their numbers, which are others
-    in each query.
-    """
+def number_documents(queries: NumberedQueries, *tables: pd.DataFrame) -> tuple[Texts, TextNumbers]:
+    """The ids of the documents of all rows, and their numbers, which are others in each query."""
     texts = pd.concat([table[DOCUMENT] for table in tables], ignore_index=True).array
     return texts, _number_texts(texts, queries.numbers, len(queries.ids))
 
 
-def _number_texts(texts: Any, query: Ints, n_queries: int) -> TextNumbers:
-    """Number the texts of each query; see :func:`boostrank.queries.compiled.lines.text_numbers`."""
-    # The compiled library reads texts only as PyArrow stores them.
-    if getattr(texts.dtype, "storage", None) == "pyarrow" and is_available():
-        import pyarrow as pa
-
-        arrow_texts = pa.array(texts).cast(pa.large_string())
-        array = (
-            arrow_texts.combine_chunks()
-            if isinstance(arrow_texts, pa.ChunkedArray)
-            else arrow_texts
-        )
-        _, places, content = array.buffers()
-        arrow_ends = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
-        return text_numbers(np.frombuffer(content or b" ", np.uint8), arrow_ends, query, n_queries)
-    rows, numbers = np.argsort(query, kind="stable"), np.empty(len(query), dtype=np.int64)
+def _number_texts(texts: Texts, query: Ints, n_queries: int) -> TextNumbers:
+    """Number the texts of each query; see :func:`boostrank.text.text_numbers.text_numbers`."""
+    found = _number_arrow_texts(texts, query, n_queries)
+    if found is not None:
+        return found
+    rows = np.argsort(query, kind="stable")
+    numbers = np.empty(len(query), dtype=np.int64)
     # Beside None, pandas 2 too tells apart texts that are equal up to a zero character.
-    codes = pd.factorize(np.append(texts.astype(object), np.array(None)))[0][:-1]
+    with_none = np.append(np.asarray(texts.astype(object)), np.array(None))
+    codes = pd.factorize(with_none)[0][:-1]
     numbers[rows], different = pd.factorize((query * len(query) + codes)[rows])
     firsts = np.empty(len(different), dtype=np.int64)
     firsts[numbers[rows][::-1]] = rows[::-1]
     return TextNumbers(rows, numbers, firsts, np.bincount(query[firsts], minlength=n_queries))
+
+
+def _number_arrow_texts(texts: Texts, query: Ints, n_queries: int) -> TextNumbers | None:
+    """Number texts in C, which reads them only as PyArrow stores them; None if it cannot."""
+    if getattr(texts.dtype, "storage", None) != "pyarrow":
+        return None
+    import pyarrow as pa
+
+    array = pa.array(texts).cast(pa.large_string())
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    _, places, content = array.buffers()
+    first = array.offset
+    arrow_ends = np.frombuffer(places, np.int64)[first : first + len(array) + 1]
+    return text_numbers(np.frombuffer(content or b" ", np.uint8), arrow_ends, query, n_queries)
 
 
 def check_unique(
@@ -248,31 +255,31 @@ def check_unique(
         Whether a document may have several judgments, which differ in their iteration.
     """
     if documents is None:
-        documents = number_documents(number_queries(table), table)[1].numbers
-    if np.bincount(documents).max() > 1:
-        keys = pd.DataFrame(
-            {DOCUMENT: documents, **({ITERATION: table[ITERATION]} if ITERATION in table else {})}
-        )
-        refuse_first(
-            keys.duplicated().to_numpy(), lambda row: f"{name} has {_document(table, row)} twice"
-        )
-        bad = keys.duplicated(DOCUMENT).to_numpy() & (not subtopics)
-        largest = (
-            f"{name}.groupby(['query_id', 'doc_id'], as_index=False, sort=False)['relevance'].max()"
-        )
-        advice = (
-            f"but a measure needs one judgment for each document; take the largest by {largest}"
-        )
-        several = "for several iterations (subtopics), such as"
-        refuse_first(
-            bad,
-            lambda i: (
-                f"{name} has {_document(table, i)} {several} {table[ITERATION].iloc[i]!r}, {advice}"
-            ),
-        )
+        _, numbered = number_documents(number_queries(table), table)
+        documents = numbered.numbers
+    if np.bincount(documents).max() <= 1:
+        return
+    keys = pd.DataFrame({DOCUMENT: documents})
+    if ITERATION in table:
+        keys[ITERATION] = table[ITERATION]
+    refuse_first(
+        keys.duplicated().to_numpy(), lambda row: f"{name} has {_document(table, row)} twice"
+    )
+    if subtopics:
+        return
+    refuse_first(
+        keys.duplicated(DOCUMENT).to_numpy(),
+        lambda row: (
+            f"{name} has {_document(table, row)} for several iterations (subtopics), such as "
+            f"{table[ITERATION].iloc[row]!r}, but a measure needs one judgment for each document; "
+            f"take the largest by {name}.groupby(['query_id', 'doc_id'], as_index=False, "
+            "sort=False)['relevance'].max()"
+        ),
+    )
 
 
 def _document(table: pd.DataFrame, row: int) -> str:
     """The document of a row, as text for a message."""
-    query, document = (str(table[column].iloc[row]) for column in (QUERY, DOCUMENT))
+    query = str(table[QUERY].iloc[row])
+    document = str(table[DOCUMENT].iloc[row])
     return f"the document {document!r} of the query {query!r}"

@@ -1,6 +1,6 @@
-"""Models as documents of Elasticsearch, OpenSearch, Solr and Vespa, and the scores that these
-engines compute.
+"""Models as documents of search engines, and the scores that these engines compute.
 
+The engines are Elasticsearch, OpenSearch, Solr and Vespa.
 :func:`requests` makes what is sent to an engine, from :func:`feature_set` to a ranked page;
 :func:`read_log` reads the features that it logged; :func:`export`, which the method `export` of
 rankers calls, writes a model; and :func:`evaluate` computes the scores of a document in the

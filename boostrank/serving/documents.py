@@ -1,5 +1,4 @@
-"""The documents of models that search engines read, and the fewest digits in which they read the
-same numbers.
+"""The documents of models that search engines read, with as few digits as give the same numbers.
 
 The functions that write documents take the forest; the names of its features in the engine, by
 their index in the model; the name of the model; and arguments of their format.
@@ -16,6 +15,7 @@ import numpy as np
 from boostrank.inputs.arrays import Floats
 from boostrank.serving.evaluators import SOLR
 from boostrank.serving.forest import LARGEST, ZERO, Forest, Split, Tree
+from boostrank.serving.requests import example_query
 
 #: What Solr adds to each threshold when it reads a model, in float32.
 SOLR_SLACK = np.float32(1e-6)
@@ -36,14 +36,12 @@ def write_plugin(forest: Forest, features: Sequence[str], name: str) -> str:
     The trees are in the format of XGBoost's dumps, but have only the fields that the plugins take.
     """
     trees = _xgboost_trees(forest, features, is_vespa=False)
-    return _to_text(
-        {"model": {"name": name, "model": {"type": "model/xgboost+json", "definition": trees}}}
-    )
+    model = {"type": "model/xgboost+json", "definition": trees}
+    return _to_text({"model": {"name": name, "model": model}})
 
 
 def write_vespa(forest: Forest, features: Sequence[str], name: str) -> str:
-    """The file of an XGBoost model in an application package of Vespa, which has neither names nor
-    stores.
+    """The file of an XGBoost model in an application package of Vespa, without a name in it.
 
     Vespa rounds the thresholds and leaves of large models to float32, and keeps those of small ones
     in float64.
@@ -55,7 +53,7 @@ def write_elastic(
     forest: Forest,
     features: Sequence[str],
     name: str,
-    queries: Mapping[str, Any],
+    queries: Mapping[str, object],
     has_field_names: bool = False,
 ) -> str:
     """The body of the request that creates a trained model of Elastic's own learning to rank.
@@ -64,103 +62,104 @@ def write_elastic(
     8.15 need the names of the features as input too.
     """
     used = [features[i] for i in forest.features]
-    examples = {feature: {"match": {feature: "{{keywords}}"}} for feature in used} | dict(queries)
-    extractors = [
-        {"query_extractor": {"feature_name": feature, "query": examples[feature]}}
-        for feature in used
-    ]
-    regression, trees = {"target_type": "regression"}, []
-    for tree in forest.trees:
-        indices = sorted({node.feature for node in tree if isinstance(node, Split)})
-        nodes = [_elastic_node(node, indices) for node in tree]
-        trees.append(
-            {
-                "tree": {
-                    "feature_names": [features[i] for i in indices],
-                    "tree_structure": nodes,
-                    **regression,
-                }
-            }
-        )
+    extractors = []
+    for feature in used:
+        query = queries.get(feature, example_query(feature))
+        extractors.append({"query_extractor": {"feature_name": feature, "query": query}})
     ensemble = {
         "feature_names": used,
-        "trained_models": trees,
+        "trained_models": [{"tree": _elastic_tree(tree, features)} for tree in forest.trees],
         "aggregate_output": {"weighted_sum": {}},
-        **regression,
+        "target_type": "regression",
     }
-    fields = {"model_id": name} | ({"input": {"field_names": used}} if has_field_names else {})
-    config = {"learning_to_rank": {"feature_extractors": extractors}}
-    return _to_text(
-        {
-            **fields,
-            "inference_config": config,
-            "definition": {"trained_model": {"ensemble": ensemble}},
+    document = {
+        "model_id": name,
+        "input": {"field_names": used},
+        "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
+        "definition": {"trained_model": {"ensemble": ensemble}},
+    }
+    if not has_field_names:
+        del document["input"]
+    return _to_text(document)
+
+
+def _elastic_tree(tree: Tree, features: Sequence[str]) -> dict[str, Any]:
+    """A tree of Elastic, which numbers the features of its splits."""
+    used = sorted({node.feature for node in tree if isinstance(node, Split)})
+    nodes: list[dict[str, Any]] = []
+    for node in tree:
+        if not isinstance(node, Split):
+            nodes.append({"leaf_value": node})
+            continue
+        split = {
+            "split_feature": used.index(node.feature),
+            "decision_type": "lt",
+            "threshold": fewest_digits(node.threshold, below=True),
+            "default_left": node.default_left,
+            "left_child": node.left,
+            "right_child": node.right,
         }
-    )
-
-
-def _elastic_node(node: Split | float, indices: Sequence[int]) -> dict[str, Any]:
-    if not isinstance(node, Split):
-        return {"leaf_value": node}
-    feature, threshold = indices.index(node.feature), fewest_digits(node.threshold, below=True)
-    test = {
-        "split_feature": feature,
-        "decision_type": "lt",
-        "threshold": threshold,
-        "default_left": node.default_left,
+        nodes.append(split)
+    return {
+        "feature_names": [features[i] for i in used],
+        "tree_structure": nodes,
+        "target_type": "regression",
     }
-    return {**test, "left_child": node.left, "right_child": node.right}
 
 
 def write_solr(forest: Forest, features: Sequence[str], name: str, store: str | None = None) -> str:
-    """The model of the class MultipleAdditiveTreesModel for Solr's model store; all its numbers are
-    texts.
+    """The model of the class MultipleAdditiveTreesModel for Solr's model store.
 
-    Solr compares with ``<=``, and adds 1e-6 to each threshold in float32. If a threshold cannot be
-    hit so, its feature gets a normalizer that multiplies it by a power of two, which is exact, such
-    that all can.
+    All its numbers are texts. Solr compares with ``<=``, and adds 1e-6 to each threshold in
+    float32. If a threshold cannot be hit so, its feature gets a normalizer that multiplies it by a
+    power of two, which is exact, such that all can.
 
     Raises
     ------
     ValueError
         If there is no such power of two.
     """
-    inputs, texts = [], dict[tuple[int, float], str]()
+    inputs = []
+    texts: dict[tuple[int, float], str] = {}
     for i in forest.features:
         thresholds = sorted({split.threshold for split in forest.splits if split.feature == i})
         power, numbers = _solr_numbers(np.array(thresholds), features[i])
-        texts.update(zip([(i, threshold) for threshold in thresholds], numbers, strict=True))
-        norm = {
-            "class": f"{SOLR}.norm.StandardNormalizer",
-            "params": {"avg": "0.0", "std": str(2.0**-power)},
-        }
-        inputs.append({"name": features[i]} | ({"norm": norm} if power else {}))
+        for threshold, number in zip(thresholds, numbers, strict=True):
+            texts[i, threshold] = number
+        feature: dict[str, Any] = {"name": features[i]}
+        if power:
+            scale = {"avg": "0.0", "std": str(2.0**-power)}
+            feature["norm"] = {"class": f"{SOLR}.norm.StandardNormalizer", "params": scale}
+        inputs.append(feature)
     has_directions = not forest.treats_missing_as_zero
 
     def nested(tree: Tree, i: int) -> dict[str, Any]:
         node = tree[i]
         if not isinstance(node, Split):
             return {"value": str(fewest_digits(node))}
-        split: dict[str, Any] = {
+        split = {
             "feature": features[node.feature],
             "threshold": texts[node.feature, node.threshold],
+            "missing": "left" if node.default_left else "right",
+            "left": nested(tree, node.left),
+            "right": nested(tree, node.right),
         }
-        split |= {"missing": "left" if node.default_left else "right"} if has_directions else {}
-        return {**split, "left": nested(tree, node.left), "right": nested(tree, node.right)}
+        if not has_directions:
+            del split["missing"]
+        return split
 
     trees = [{"weight": "1", "root": nested(tree, 0)} for tree in forest.trees]
-    params = {"isNullSameAsZero": False, "trees": trees} if has_directions else {"trees": trees}
+    params = {"isNullSameAsZero": False, "trees": trees}
+    if not has_directions:
+        del params["isNullSameAsZero"]
     model = _solr_model("MultipleAdditiveTreesModel", name, store)
     return _to_text({**model, "features": inputs, "params": params})
 
 
 def write_solr_wrapper(name: str, store: str | None, resource: str) -> str:
-    """The model of the class DefaultWrapperModel for Solr's model store, which reads the real one
-    from a file.
-    """
-    return _to_text(
-        {**_solr_model("DefaultWrapperModel", name, store), "params": {"resource": resource}}
-    )
+    """The model of Solr's class DefaultWrapperModel, which reads the real one from a file."""
+    model = _solr_model("DefaultWrapperModel", name, store)
+    return _to_text({**model, "params": {"resource": resource}})
 
 
 #: The functions that write documents, by format.
@@ -194,14 +193,15 @@ def fewest_digits(value: float, *, below: bool = False) -> float:
     return number
 
 
-def _to_text(document: Any) -> str:
+def _to_text(document: object) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
 def _solr_model(class_name: str, name: str, store: str | None) -> dict[str, str]:
-    return {"class": f"{SOLR}.model.{class_name}", "name": name} | (
-        {} if store is None else {"store": store}
-    )
+    model = {"class": f"{SOLR}.model.{class_name}", "name": name}
+    if store is not None:
+        model["store"] = store
+    return model
 
 
 def _xgboost_trees(forest: Forest, features: Sequence[str], is_vespa: bool) -> list[Any]:
@@ -211,26 +211,25 @@ def _xgboost_trees(forest: Forest, features: Sequence[str], is_vespa: bool) -> l
         node = tree[i]
         if not isinstance(node, Split):
             return {"nodeid": i, "leaf": fewest_digits(node)}
-        yes, no = node.left, node.right
-        fields = (
-            {"nodeid": i}
-            | ({} if is_vespa else {"depth": depth})
-            | {"split": features[node.feature]}
-        )
         split = {
+            "nodeid": i,
+            "depth": depth,
+            "split": features[node.feature],
             "split_condition": fewest_digits(node.threshold, below=is_vespa),
-            "yes": yes,
-            "no": no,
+            "yes": node.left,
+            "no": node.right,
+            "missing": node.left if node.default_left else node.right,
+            "children": [nested(tree, child, depth + 1) for child in (node.left, node.right)],
         }
-        children = [nested(tree, child, depth + 1) for child in (yes, no)]
-        return fields | split | {"missing": yes if node.default_left else no, "children": children}
+        if is_vespa:
+            del split["depth"]
+        return split
 
     return [nested(tree, 0, 0) for tree in forest.trees]
 
 
 def _solr_numbers(thresholds: Floats, feature: str) -> tuple[int, list[str]]:
-    """The exponent of the power of two by which the feature is multiplied, and the texts of the
-    thresholds.
+    """The exponent of the power of two that multiplies the feature, and the texts of thresholds.
 
     Around 0, numbers plus 1e-6 are multiples of 2**-43 in float32. Limits that separate 0 from
     other numbers become the next of these below, so that only numbers between -2**-43 and 1e-35 are
@@ -238,30 +237,30 @@ def _solr_numbers(thresholds: Floats, feature: str) -> tuple[int, list[str]]:
     """
     largest = np.nextafter(thresholds.astype(np.float32), np.float32(-np.inf))
     # All numbers are to the left of infinity, if multiplying does not make them infinite.
-    is_infinite, is_near = thresholds >= LARGEST, np.isin(largest, _AROUND_ZERO)
+    is_infinite = thresholds >= LARGEST
+    is_near = np.isin(largest, _AROUND_ZERO)
     limits = np.where(is_infinite, SOLR_LARGEST, largest.astype(np.float64))
     sizes = np.abs(limits[~is_near])
-    # Beyond 32, adding 1e-6 changes nothing.
-    for power in (0, max(0, int(np.ceil(np.log2(32 / sizes.min())))) if len(sizes) else 0):
+    powers = [0]
+    if len(sizes):
+        # Beyond 32, adding 1e-6 changes nothing.
+        exponent = int(np.ceil(np.log2(32 / sizes.min())))
+        powers.append(max(0, exponent))
+    for power in powers:
         scaled = limits * 2.0**power
         if np.abs(scaled).max(initial=0) > LARGEST:
             break
-        below = (scaled - SOLR_SLACK).astype(np.float32)
-        tried = np.array(
-            [
-                np.nextafter(below, np.float32(-np.inf)),
-                below,
-                np.nextafter(below, np.float32(np.inf)),
-            ]
-        )
+        middle = (scaled - SOLR_SLACK).astype(np.float32)
+        below = np.nextafter(middle, np.float32(-np.inf))
+        above = np.nextafter(middle, np.float32(np.inf))
+        tried = np.array([below, middle, above])
         reached = np.where(tried + SOLR_SLACK <= scaled, tried + SOLR_SLACK, -np.inf)
-        nearest = np.where(
-            is_infinite, LARGEST, tried[reached.argmax(axis=0), np.arange(len(limits))]
-        )
+        nearest = tried[reached.argmax(axis=0), np.arange(len(limits))]
+        nearest = np.where(is_infinite, LARGEST, nearest)
         if (is_near | (reached.max(axis=0) == scaled)).all():
             return power, [str(fewest_digits(number)) for number in nearest.tolist()]
     raise ValueError(
         f"Solr adds 1e-6 to thresholds, which changes those of {feature!r}, from {sizes.min():g} "
-        f"to {sizes.max():g}: "
-        "multiply this feature by a large number before fit and in Solr, or take its logarithm"
+        f"to {sizes.max():g}: multiply this feature by a large number before fit and in Solr, or "
+        "take its logarithm"
     )

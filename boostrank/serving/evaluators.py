@@ -1,5 +1,4 @@
-"""Scores that search engines compute from the documents of models, in the arithmetic of their own
-parsers and trees.
+"""Scores that search engines compute from the documents of models, in their own arithmetic.
 
 This module follows the source of the engines, not the functions that write documents:
 ``XGBoostJsonParser`` and ``NaiveAdditiveDecisionTree`` of the plugins of Elasticsearch and
@@ -34,14 +33,23 @@ ELASTIC_NAME_FORM = "at most 64 characters: a-z and 0-9, between these also '_-.
 _SPLIT = {"nodeid", "depth", "split", "split_condition", "yes", "no", "children"}
 _ELASTIC_SPLIT = {"decision_type", "threshold", "split_feature", "left_child", "right_child"}
 # Functions of Vespa's expressions, which are computed and not looked up if arguments follow.
-_VESPA_FUNCTIONS = """f|map|map_subspaces|filter_subspaces|reduce|join|merge|concat|rename|tensor|range|unpack_bits
-    |expand|diag|random|avg|count|prod|sum|max|min|median|argmax|argmin|cell_cast|cell_order|top|a?cosh?|a?sinh?|a?tanh?|atan2
-    |exp|ldexp|log|log10|pow|sqrt|square|cube|ceil|f?abs|floor|fmod|round|sign|isNan|relu|sigmoid|elu|erf|bit|hamming
-    |matmul|xw_plus_b|softmax|l1_normalize|l2_normalize|euclidean_distance|cosine_similarity|switch"""
+_VESPA_FUNCTIONS = """f|map|map_subspaces|filter_subspaces|reduce|join|merge|concat|rename|tensor
+    |range|unpack_bits|expand|diag|random|avg|count|prod|sum|max|min|median|argmax|argmin
+    |cell_cast|cell_order|top|a?cosh?|a?sinh?|a?tanh?|atan2|exp|ldexp|log|log10|pow|sqrt|square
+    |cube|ceil|f?abs|floor|fmod|round|sign|isNan|relu|sigmoid|elu|erf|bit|hamming|matmul
+    |xw_plus_b|softmax|l1_normalize|l2_normalize|euclidean_distance|cosine_similarity|switch"""
 # An identifier that is no keyword, and the constants among the arguments of rank features, in
 # verbose notation.
 _VESPA_IDENTIFIER = rf"(?!(if|in|true|false)(?![\w@$])|({_VESPA_FUNCTIONS})\() [A-Za-z_@][\w@$]*"
 _VESPA_CONSTANT = r"""true|false|-?\d{1,18}(\.\d+)? | "[^"\\\n]*" | '[^'"\\\n]*'"""
+
+#: An object of JSON, as ``json.load`` returns it.
+JsonObject = Mapping[str, Any]
+#: A model as it is uploaded: JSON as text, or as ``json.load`` returns it.
+Document = str | JsonObject | list[Any]
+# A node as a document has it: the output of a leaf; or the feature, the threshold, whether absent
+# values go left, and the left and the right child, as nodes of the document.
+_Parsed = float | tuple[str, float, bool, Any, Any]
 
 
 class Change(NamedTuple):
@@ -113,8 +121,7 @@ CHANGES = (
 
 
 def read_version(engine: str, version: str | None) -> dict[str, str]:
-    """How a version of an engine reads models, the value of each aspect; without a version the
-    newest one.
+    """How a version of an engine reads models, by aspect; without a version the newest one.
 
     Examples
     --------
@@ -122,34 +129,30 @@ def read_version(engine: str, version: str | None) -> dict[str, str]:
     ['zero', 'right', 'node', 'node']
     """
     changes = [change for change in CHANGES if change.engine == engine]
-    is_version = version is None or (
-        isinstance(version, str) and re.fullmatch(r"\d+(\.\d+)*", version)
-    )
-    if not is_version or not (
-        changes := [c for c in changes if version is None or _order(c.since) <= _order(version)]
-    ):
-        first = next(change.since for change in CHANGES if change.engine == engine)
-        refuse(
-            "version",
-            version,
-            f"a text such as '{first}', the version of the engine, not older than this",
-        )
+    first = changes[0].since
+    if version is not None:
+        is_version = isinstance(version, str) and re.fullmatch(r"\d+(\.\d+)*", version)
+        if not is_version or _order(version) < _order(first):
+            rule = f"a text such as '{first}', the version of the engine, not older than this"
+            refuse("version", version, rule)
+        changes = [change for change in changes if _order(change.since) <= _order(version)]
+    # A later change of an aspect replaces an earlier one.
     return {change.aspect: change.value for change in changes}
 
 
 def _order(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in (*version.split("."), "0", "0")[:3])
+    numbers = [*map(int, version.split(".")), 0, 0]
+    return tuple(numbers[:3])
 
 
 def evaluate(
     format: str,
-    document: Any,
+    document: Document,
     features: Mapping[str, ArrayLike],
     *,
     version: str | None = None,
 ) -> NDArray[np.float64]:
-    """Compute the scores that a search engine gives documents, from the model that is uploaded to
-    it.
+    """Compute the scores that a search engine with an uploaded model gives documents.
 
     Features are float32 numbers in these engines, except in Vespa, which has float64. The plugins
     of Elasticsearch and OpenSearch go left if ``threshold > value``, and add the leaves in float32.
@@ -232,10 +235,8 @@ class EngineModel(NamedTuple):
         columns: dict[str, Floats] = {
             name: np.array(values, dtype=np.float64) for name, values in features.items()
         }
-        _require(
-            len({values.shape for values in columns.values()}) == 1,
-            "features must be columns of one length",
-        )
+        shapes = {values.shape for values in columns.values()}
+        _require(len(shapes) == 1, "features must be columns of one length")
         return self.prepare(columns)
 
     def outputs(self, tree: Tree, columns: Mapping[str, Floats]) -> Floats:
@@ -247,7 +248,8 @@ class EngineModel(NamedTuple):
             if isinstance(node, Split):
                 values = _column(columns, str(node.feature))[rows]
                 is_left = (values < node.threshold) | (np.isnan(values) & node.default_left)
-                rows_of |= {node.left: rows[is_left], node.right: rows[~is_left]}
+                rows_of[node.left] = rows[is_left]
+                rows_of[node.right] = rows[~is_left]
             else:
                 outputs[rows] = node
         return outputs
@@ -255,76 +257,103 @@ class EngineModel(NamedTuple):
     def scores(self, features: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """The score of each row."""
         columns = self.columns(features)
-        return self.finish(self.outputs(tree, columns) for tree in self.trees).astype(np.float64)
+        outputs = (self.outputs(tree, columns) for tree in self.trees)
+        return self.finish(outputs).astype(np.float64)
 
 
-def read_model(engine: str, document: Any, version: str | None = None) -> EngineModel:
-    """Read a document as a version of an engine does; ValueError for one that it refuses, or would
-    misread.
+def read_model(engine: str, document: Document, version: str | None = None) -> EngineModel:
+    """Read a document as a version of an engine does.
+
+    Raises ValueError for a document that the engine refuses, or would misread.
     """
     check_choice("format", engine, FORMATS)
     reading = read_version(engine, version)
-    document = json.loads(document) if isinstance(document, str) else document
-    if engine in ("solr", "elastic"):
-        return (_solr if engine == "solr" else _elastic)(document, reading)
-    is_vespa, absent = engine == "vespa", reading["absent"]
-    trees = document if is_vespa or not isinstance(document, Mapping) else _definition(document)
-    _require(isinstance(trees, list) and trees, "it must be an array of at least one tree")
-    # The plugin of Elasticsearch that knows missing values takes no split without their direction.
-    added = {"missing"} if engine == "elasticsearch" and absent == "node" else set()
-    required = _SPLIT - {"depth"} if is_vespa else _SPLIT | added
+    parsed: Any = document
+    if isinstance(document, str):
+        parsed = json.loads(document)
+    if engine == "solr":
+        return _solr(parsed, reading)
+    if engine == "elastic":
+        return _elastic(parsed, reading)
+    return _xgboost(parsed, reading, engine)
 
-    def parse(node: Any) -> Any:
+
+def _xgboost(
+    document: JsonObject | list[Any], reading: Mapping[str, str], engine: str
+) -> EngineModel:
+    """A model of the plugins or of Vespa, whose trees have the format of XGBoost's dumps."""
+    is_vespa = engine == "vespa"
+    absent = reading["absent"]
+    trees: Any = document
+    if isinstance(document, Mapping) and not is_vespa:
+        trees = _definition(document)
+    _require(isinstance(trees, list) and trees, "it must be an array of at least one tree")
+    required = set(_SPLIT)
+    if is_vespa:
+        required.remove("depth")
+    elif engine == "elasticsearch" and absent == "node":
+        # The plugin that knows missing values takes no split without their direction.
+        required.add("missing")
+    rounds_thresholds = not is_vespa or reading.get("thresholds") == "float32"
+
+    def parse(node: JsonObject) -> _Parsed:
         if "leaf" in node:
             _require_fields("a leaf", node, {"nodeid", "leaf"}, {"depth"})
             return _number(node["leaf"], "leaf", rounds=not is_vespa)
         _require_fields("a split", node, required, {"depth", "missing"})
-        yes, no, missing = node["yes"], node["no"], node.get("missing", node["no"])
+        yes = node["yes"]
+        no = node["no"]
+        missing = node.get("missing", no)
         integers = all(isinstance(field, int) for field in (yes, no, missing, node.get("depth", 0)))
         numbers = [child.get("nodeid") for child in node["children"]]
-        valid = integers and yes != no and numbers == [yes, no] and missing in numbers
         _require(
-            valid,
+            integers and yes != no and numbers == [yes, no] and missing in numbers,
             f"node {node['nodeid']} must have the children yes and no, and one of them for missing",
         )
-        rounds = not is_vespa or reading.get("thresholds") == "float32"
-        threshold = _number(node["split_condition"], "split_condition", rounds=rounds)
-        return node["split"], threshold, missing == yes and absent == "node", *node["children"]
+        threshold = _number(node["split_condition"], "split_condition", rounds=rounds_thresholds)
+        left, right = node["children"]
+        return node["split"], threshold, missing == yes and absent == "node", left, right
 
-    prepare = _vespa_columns if is_vespa else partial(_float32, absent_is_zero=absent == "zero")
-    return EngineModel(
-        [_flatten(tree, parse) for tree in trees], prepare, np.float64 if is_vespa else np.float32
-    )
+    flat = [_flatten(tree, parse) for tree in trees]
+    if is_vespa:
+        return EngineModel(flat, _vespa_columns, np.float64)
+    prepare = partial(_float32, absent_is_zero=absent == "zero")
+    return EngineModel(flat, prepare, np.float32)
 
 
-def _flatten(root: Any, parse: Callable[[Any], Any]) -> Tree:
-    """The tree whose nodes `parse` reads: as the output of a leaf, or as a split with both children
-    at the end.
-    """
-    nodes, tree = [root], Tree()
+def _flatten(root: object, parse: Callable[[Any], _Parsed]) -> Tree:
+    """The tree whose nodes `parse` reads; `root` is that of the document."""
+    nodes = [root]
+    tree = Tree()
     for node in nodes:
-        match parse(node):
-            case feature, threshold, default_left, left, right:
-                tree.append(Split(feature, threshold, default_left, len(nodes), len(nodes) + 1))
-                nodes += [left, right]
-            case leaf:
-                tree.append(leaf)
+        parsed = parse(node)
+        if isinstance(parsed, tuple):
+            feature, threshold, default_left, *children = parsed
+            # The names of features stand in place of their indices.
+            number: Any = feature
+            tree.append(Split(number, threshold, default_left, len(nodes), len(nodes) + 1))
+            nodes += children
+        else:
+            tree.append(parsed)
     return tree
 
 
 def _float32(columns: Mapping[str, Floats], absent_is_zero: bool) -> dict[str, Floats]:
     with np.errstate(over="ignore"):
-        columns = {name: values.astype(np.float32) for name, values in columns.items()}
-    return {
-        name: np.where(np.isnan(values) & absent_is_zero, np.float32(0), values)
-        for name, values in columns.items()
-    }
+        rounded = {name: values.astype(np.float32) for name, values in columns.items()}
+    if absent_is_zero:
+        for values in rounded.values():
+            values[np.isnan(values)] = 0
+    return rounded
 
 
 def _vespa_columns(columns: dict[str, Floats]) -> dict[str, Floats]:
     faults = [repr(name) for name in columns if not is_vespa_name(name)]
-    reason = "is not the name of a rank feature, such as bm25(title), or of a function; give such names as features"
-    _require(not faults, f"{', '.join(faults)} {reason}")
+    _require(
+        not faults,
+        f"{', '.join(faults)} is not the name of a rank feature, such as bm25(title), or of a "
+        "function; give such names as features",
+    )
     return columns
 
 
@@ -333,11 +362,14 @@ def is_vespa_name(name: str) -> bool:
 
     Examples
     --------
-    >>> [is_vespa_name(name) for name in ("closeness(field,embedding)", "term(0).weight", "max(a,b)", "a(1)b(2)")]
-    [True, True, False, False]
+    >>> is_vespa_name("closeness(field,embedding)"), is_vespa_name("term(0).weight")
+    (True, True)
+    >>> is_vespa_name("max(a,b)"), is_vespa_name("a(1)b(2)")
+    (False, False)
     """
+    feature = _VESPA_IDENTIFIER
     # A number and the point after it would be read together.
-    feature, outputs = _VESPA_IDENTIFIER, r"(\.[A-Za-z_@][\w@$]*)*(\.[0-9][\w@$]*)?"
+    outputs = r"(\.[A-Za-z_@][\w@$]*)*(\.[0-9][\w@$]*)?"
     # Features in arguments of features may have arguments again, so deep at most.
     for _ in range(3):
         argument = rf"\ *({_VESPA_CONSTANT}|{feature})\ *"
@@ -353,10 +385,15 @@ def _require(valid: object, message: str) -> None:
         )
 
 
-def _require_fields(name: str, node: Any, required: set[str], optional: Iterable[str] = ()) -> None:
+def _require_fields(
+    name: str, node: object, required: set[str], optional: Iterable[str] = ()
+) -> None:
     fields = set(node) if isinstance(node, Mapping) else set()
-    message = f"{name} has the fields {', '.join(sorted(fields))}; it must have {', '.join(sorted(required))}"
-    _require(required <= fields <= required.union(optional), message)
+    _require(
+        required <= fields <= required.union(optional),
+        f"{name} has the fields {', '.join(sorted(fields))}; it must have "
+        f"{', '.join(sorted(required))}",
+    )
 
 
 def _column(columns: Mapping[str, Floats], name: str) -> Floats:
@@ -367,190 +404,180 @@ def _column(columns: Mapping[str, Floats], name: str) -> Floats:
 def _number(
     value: Any, field: str, kinds: type | tuple[type, ...] = (int, float), *, rounds: bool = True
 ) -> float:
-    """A number as the engine holds it, rounded to float32 or not; Solr takes numbers only as
-    texts.
-    """
-    _require(
-        isinstance(value, kinds) and not isinstance(value, bool), f"{field} must not be {value!r}"
-    )
+    """A number as the engine holds it, rounded to float32 or not; Solr takes only texts."""
+    is_valid = isinstance(value, kinds) and not isinstance(value, bool)
+    _require(is_valid, f"{field} must not be {value!r}")
     with np.errstate(over="ignore"):
         number = np.float32(value)
     _require(np.isfinite(number), f"{field} must be within the range of float32; got {value!r}")
-    return float(number if rounds else value)
+    if not rounds:
+        return float(value)
+    return float(number)
 
 
-def _definition(document: Any) -> Any:
+def _definition(document: JsonObject) -> Any:
     """The trees in the body of the request that creates a model in the plugins."""
     _require_fields("the document", document, {"model"})
     _require_fields("model", document["model"], {"name", "model"})
     model = document["model"]["model"]
     _require_fields("the inner model", model, {"type", "definition"})
-    _require(
-        model["type"] == "model/xgboost+json",
-        f"type is {model['type']!r}, not 'model/xgboost+json'",
-    )
-    return (
-        json.loads(model["definition"])
-        if isinstance(model["definition"], str)
-        else model["definition"]
-    )
+    kind = model["type"]
+    _require(kind == "model/xgboost+json", f"type is {kind!r}, not 'model/xgboost+json'")
+    definition = model["definition"]
+    if isinstance(definition, str):
+        return json.loads(definition)
+    return definition
 
 
-def _elastic(document: Any, reading: Mapping[str, str]) -> EngineModel:
+def _elastic(document: JsonObject, reading: Mapping[str, str]) -> EngineModel:
     """A model of Elastic's own learning to rank."""
-    fields = {"inference_config", "definition"} | (
-        {"input"} if reading["field_names"] == "needed" else set()
-    )
+    fields = {"inference_config", "definition"}
+    if reading["field_names"] == "needed":
+        fields.add("input")
     _require_fields("the document", document, fields, {"model_id"})
     is_name = re.fullmatch(ELASTIC_NAME, document.get("model_id", "0"))
     _require(is_name, f"model_id, the name, must have {ELASTIC_NAME_FORM}")
-    _require_fields("inference_config", document["inference_config"], {"learning_to_rank"})
-    extractors = document["inference_config"]["learning_to_rank"]["feature_extractors"]
+    config = document["inference_config"]
+    _require_fields("inference_config", config, {"learning_to_rank"})
+    extractors = config["learning_to_rank"]["feature_extractors"]
     names = [extractor["query_extractor"]["feature_name"] for extractor in extractors]
     ensemble = document["definition"]["trained_model"]["ensemble"]
+    models = ensemble["trained_models"]
     _require_fields(
         "ensemble", ensemble, {"feature_names", "trained_models", "aggregate_output", "target_type"}
     )
-    _require(
-        ensemble["aggregate_output"] == {"weighted_sum": {}},
-        "aggregate_output must be a sum without weights",
-    )
-    _require(
-        len(set(names)) == len(names) and ensemble["trained_models"],
-        "names must differ; there must be a tree",
-    )
-
-    def flatten(tree: Any) -> Tree:
-        _require_fields("a tree", tree, {"feature_names", "tree_structure", "target_type"})
-        _require(
-            set(tree["feature_names"]) <= set(names),
-            "a feature of a tree has no extractor: it is always missing",
-        )
-
-        def parse(i: int) -> Any:
-            node = tree["tree_structure"][i]
-            if "leaf_value" in node:
-                _require_fields("a leaf", node, {"leaf_value"}, {"node_index"})
-                return _number(node["leaf_value"], "leaf_value", rounds=False)
-            _require_fields("a split", node, _ELASTIC_SPLIT, {"default_left", "node_index"})
-            children = node["left_child"], node["right_child"]
-            valid = node["decision_type"] == "lt" and all(
-                i < child < len(tree["tree_structure"]) for child in children
-            )
-            _require(valid, f"node {i} must have the decision_type 'lt', and children that follow")
-            threshold = _number(node["threshold"], "threshold", rounds=False)
-            return (
-                tree["feature_names"][node["split_feature"]],
-                threshold,
-                node.get("default_left", False),
-                *children,
-            )
-
-        return _flatten(0, parse)
-
-    trees = [flatten(model["tree"]) for model in ensemble["trained_models"]]
-    lowest = [
-        np.float64(min(node for node in tree if not isinstance(node, Split))) for tree in trees
-    ]
-    shift = max(0, -_sum_with_compensation(lowest)) if reading.get("negative") == "shifted" else 0
-
-    def prepare(columns: dict[str, Floats]) -> dict[str, Floats]:
-        # Infinite values are missing too.
-        columns = _float32(columns, absent_is_zero=False)
-        return {
-            name: np.where(np.isinf(values), np.nan, values.astype(np.float64))
-            for name, values in columns.items()
-        }
+    is_sum = ensemble["aggregate_output"] == {"weighted_sum": {}}
+    _require(is_sum, "aggregate_output must be a sum without weights")
+    _require(len(set(names)) == len(names) and models, "names must differ; there must be a tree")
+    trees = [_elastic_tree(model["tree"], names) for model in models]
+    shift: Any = 0
+    if reading.get("negative") == "shifted":
+        leaves = ([node for node in tree if not isinstance(node, Split)] for tree in trees)
+        shift = max(0, -_sum_with_compensation(np.float64(min(values)) for values in leaves))
 
     def finish(outputs: Iterable[Floats]) -> Floats:
         return (_sum_with_compensation(outputs) + shift).astype(np.float32)
 
-    return EngineModel(trees, prepare, np.float64, finish)
+    return EngineModel(trees, _elastic_columns, np.float64, finish)
 
 
-def _sum_with_compensation(outputs: Iterable[Any]) -> Any:
+def _elastic_tree(tree: JsonObject, names: Iterable[str]) -> Tree:
+    """A tree of Elastic, whose nodes stand in a list; `names` are those of all features."""
+    _require_fields("a tree", tree, {"feature_names", "tree_structure", "target_type"})
+    features = tree["feature_names"]
+    nodes = tree["tree_structure"]
+    is_known = set(features) <= set(names)
+    _require(is_known, "a feature of a tree has no extractor: it is always missing")
+
+    def parse(i: int) -> _Parsed:
+        node = nodes[i]
+        if "leaf_value" in node:
+            _require_fields("a leaf", node, {"leaf_value"}, {"node_index"})
+            return _number(node["leaf_value"], "leaf_value", rounds=False)
+        _require_fields("a split", node, _ELASTIC_SPLIT, {"default_left", "node_index"})
+        left = node["left_child"]
+        right = node["right_child"]
+        follow = i < left < len(nodes) and i < right < len(nodes)
+        _require(
+            node["decision_type"] == "lt" and follow,
+            f"node {i} must have the decision_type 'lt', and children that follow",
+        )
+        threshold = _number(node["threshold"], "threshold", rounds=False)
+        default_left = node.get("default_left", False)
+        return features[node["split_feature"]], threshold, default_left, left, right
+
+    return _flatten(0, parse)
+
+
+def _elastic_columns(columns: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The features as Elastic compares them: infinite values are missing too."""
+    prepared = {}
+    for name, values in _float32(columns, absent_is_zero=False).items():
+        prepared[name] = np.where(np.isinf(values), np.nan, values.astype(np.float64))
+    return prepared
+
+
+def _sum_with_compensation(outputs: Iterable[Floats | np.float64]) -> Any:
     """The sum of Java's streams of float64, which carries the errors of rounding along."""
-    total = error = np.float64(0)
+    total: Any = np.float64(0)
+    error: Any = np.float64(0)
     for values in outputs:
         corrected = values - error
-        total, error = total + corrected, ((total + corrected) - total) - corrected
+        new_total = total + corrected
+        error = (new_total - total) - corrected
+        total = new_total
     return total - error
 
 
-def _solr(document: Any, reading: Mapping[str, str]) -> EngineModel:
+def _solr(document: JsonObject, reading: Mapping[str, str]) -> EngineModel:
     """A MultipleAdditiveTreesModel of Solr."""
     knows_null = reading["absent"] == "node"
     _require_fields("the document", document, {"class", "name", "features", "params"}, {"store"})
-    _require(
-        document["class"] == f"{SOLR}.model.MultipleAdditiveTreesModel",
-        f"the class is {document['class']!r}",
-    )
-    _require_fields(
-        "params", document["params"], {"trees"}, {"isNullSameAsZero"} if knows_null else ()
-    )
-    null_is_zero = document["params"].get("isNullSameAsZero", True)
+    kind = document["class"]
+    _require(kind == f"{SOLR}.model.MultipleAdditiveTreesModel", f"the class is {kind!r}")
+    params = document["params"]
+    _require_fields("params", params, {"trees"}, {"isNullSameAsZero"} if knows_null else ())
+    null_is_zero = params.get("isNullSameAsZero", True)
     _require(
         isinstance(null_is_zero, bool),
         f"isNullSameAsZero must be true or false; got {null_is_zero!r}",
     )
-    norms: dict[str, Any] = {}
-    for feature in document["features"]:
-        _require_fields("a feature", feature, {"name"}, {"norm"})
-        _require(feature["name"] not in norms, f"the feature {feature['name']!r} is there twice")
-        norms[feature["name"]] = feature.get("norm")
-    _require(norms, "it must have at least one feature")
-    required = {"feature", "threshold", "left", "right"} | (set() if null_is_zero else {"missing"})
+    norms = _solr_norms(document["features"])
+    required = {"feature", "threshold", "left", "right"}
+    if not null_is_zero:
+        required.add("missing")
+    optional = {"missing"} if knows_null else set()
 
-    def parse(node: Any) -> Any:
+    def parse(node: JsonObject) -> _Parsed:
         if "feature" not in node:
             _require_fields("a leaf", node, {"value"})
             return _number(node["value"], "value", str)
-        _require_fields("a split", node, required, {"missing"} if knows_null else ())
-        _require(
-            node["feature"] in norms,
-            f"a tree with {node['feature']!r} counts 0, because features lack it",
-        )
+        _require_fields("a split", node, required, optional)
+        feature = node["feature"]
+        _require(feature in norms, f"a tree with {feature!r} counts 0, because features lack it")
         limit = np.float32(_number(node["threshold"], "threshold", str)) + np.float32(1e-6)
         # Solr compares with "<=".
         with np.errstate(over="ignore"):
             threshold = float(np.nextafter(limit, np.float32(np.inf)))
-        return (
-            node["feature"],
-            threshold,
-            not null_is_zero and node["missing"] == "left",
-            node["left"],
-            node["right"],
-        )
+        default_left = not null_is_zero and node["missing"] == "left"
+        return feature, threshold, default_left, node["left"], node["right"]
 
-    def prepare(columns: dict[str, Floats]) -> dict[str, Floats]:
-        columns = _float32({name: _column(columns, name) for name in norms}, null_is_zero)
-        return {
-            name: _normalize(norm, columns[name]) if norm else columns[name]
-            for name, norm in norms.items()
-        }
+    def prepare(columns: Mapping[str, Floats]) -> dict[str, Floats]:
+        used = _float32({name: _column(columns, name) for name in norms}, null_is_zero)
+        return {name: _normalize(norms[name], values) for name, values in used.items()}
 
     def finish(outputs: Iterable[Floats]) -> Any:
-        return np.float32(0) + sum(
-            weight * values for weight, values in zip(weights, outputs, strict=True)
-        )
+        weighted = (weight * values for weight, values in zip(weights, outputs, strict=True))
+        return np.float32(0) + sum(weighted)
 
-    trees = document["params"]["trees"]
-    for tree in trees:
+    for tree in params["trees"]:
         _require_fields("a tree", tree, {"weight", "root"})
-    weights = [np.float32(_number(tree["weight"], "weight", str)) for tree in trees]
-    return EngineModel(
-        [_flatten(tree["root"], parse) for tree in trees], prepare, np.float32, finish
-    )
+    weights = [np.float32(_number(tree["weight"], "weight", str)) for tree in params["trees"]]
+    trees = [_flatten(tree["root"], parse) for tree in params["trees"]]
+    return EngineModel(trees, prepare, np.float32, finish)
 
 
-def _normalize(norm: Any, values: Floats) -> Floats:
+def _solr_norms(features: Iterable[JsonObject]) -> dict[str, Any]:
+    """The normalizer of each feature, by name; None for a feature without one."""
+    norms: dict[str, Any] = {}
+    for feature in features:
+        _require_fields("a feature", feature, {"name"}, {"norm"})
+        name = feature["name"]
+        _require(name not in norms, f"the feature {name!r} is there twice")
+        norms[name] = feature.get("norm")
+    _require(norms, "it must have at least one feature")
+    return norms
+
+
+def _normalize(norm: JsonObject | None, values: Floats) -> Floats:
+    if not norm:
+        return values
     _require_fields("norm", norm, {"class", "params"})
-    _require(
-        norm["class"] == f"{SOLR}.norm.StandardNormalizer",
-        f"the class of norm is {norm['class']!r}",
-    )
+    kind = norm["class"]
+    _require(kind == f"{SOLR}.norm.StandardNormalizer", f"the class of norm is {kind!r}")
     _require_fields("params of norm", norm["params"], {"avg", "std"})
-    average, deviation = (_number(norm["params"][key], key, str) for key in ("avg", "std"))
+    average = _number(norm["params"]["avg"], "avg", str)
+    deviation = _number(norm["params"]["std"], "std", str)
     _require(deviation > 0, f"std must be above 0; got {deviation}")
     with np.errstate(over="ignore"):
         return (values - average) / deviation

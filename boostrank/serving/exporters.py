@@ -1,26 +1,32 @@
-"""Export of a model to a search engine: names, missing values, the least score, the document, and
-its proof on rows.
-"""
+"""Export of a model to a search engine, and the proof on rows that it gives the same scores."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, refuse, warn
+from boostrank.inputs.checks import check_choice, refuse
 from boostrank.inputs.files import write_lines
-from boostrank.inputs.frames import is_pandas, to_pandas
+from boostrank.inputs.frames import is_pandas
+from boostrank.inputs.table import Table
+from boostrank.inputs.warnings import warn
 from boostrank.serving.documents import SOLR_LARGEST, SOLR_ZERO, WRITERS, write_solr_wrapper
 from boostrank.serving.evaluators import CHANGES, FORMATS, EngineModel, read_model, read_version
 from boostrank.serving.forest import LARGEST, UNIT, ZERO, Forest, rows_at_splits
 from boostrank.serving.requests import feature_names
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from boostrank.rankers.model import TrainedModel
 
 #: Types in files of skops with rankers and bags of rankers, as its argument `trusted` takes them.
 TRUSTED_TYPES = [
@@ -46,23 +52,22 @@ _FAULT = "Please report this model as a fault of boostrank"
 
 
 def export(
-    ranker: Any,
+    ranker: TrainedModel,
     path: str | os.PathLike[str],
     format: str,
     *,
-    features: Any = None,
+    features: Iterable[str] | None = None,
     name: str | None = None,
     version: str | None = None,
     absent: str | None = None,
     shift: str | None = None,
-    check: Any = None,
+    check: ArrayLike | sparse.spmatrix | None = None,
     store: str | None = None,
     resource: str | None = None,
 ) -> None:
-    """Write the model of a ranker as Elasticsearch, OpenSearch, Solr or Vespa take it; treelite
-    reads its trees.
+    """Write the model of a ranker as Elasticsearch, OpenSearch, Solr or Vespa take it.
 
-    The method `export` of rankers and bags calls this function.
+    The method `export` of rankers and bags calls this function. treelite reads the trees.
 
     The engine computes the scores of `predict`, up to the precision of float32: it holds features
     in float32, except Vespa, and, except Vespa and Elastic, adds up the leaves in float32.
@@ -148,14 +153,12 @@ def export(
     >>> folder.cleanup()
     """
     check_is_fitted(ranker, "booster_")
-    library, booster = ranker._library, ranker.booster_
     check_choice("format", format, FORMATS)
     if ranker.query_features_ is not None:
         raise ValueError(
             f"a ranker with query_features cannot be exported to {format}: its features are "
-            f"relative to all documents "
-            "of a query, and the engine scores each document alone. Train it with "
-            "query_features=None"
+            "relative to all documents of a query, and the engine scores each document alone. "
+            "Train it with query_features=None"
         )
     reading = read_version(format, version)
     names = feature_names("features", ranker if features is None else features, format)
@@ -163,69 +166,76 @@ def export(
         refuse("features", names, f"{ranker.n_features_in_} names, one of each column of X")
     _check_texts(format, name=name, store=store, resource=resource)
     if format == "vespa" and Path(path).suffix != ".json":
-        refuse(
-            "path",
-            str(path),
-            "a path that ends with .json, the only models that Vespa reads as XGBoost's",
-        )
-    if (
-        is_pandas(check := to_pandas(check))
-        and not hasattr(ranker, "feature_names_in_")
-        and set(names) <= set(check)
-    ):
-        check = check[names].to_numpy(np.float64, na_value=np.nan)
-    # One row at least: what the engine would refuse is refused.
-    X: Any = np.zeros((1, len(names))) if check is None else ranker._checked_features(check)
-    X = (
-        X.to_numpy(np.float64, na_value=np.nan)
-        if is_pandas(X)
-        else getattr(X, "toarray", lambda: np.asarray(X))()
-    )
-    check_choice("absent", "zero" if absent is None else absent, ("missing", "zero"))
-    check_choice("shift", "min" if shift is None else shift, ("min",))
+        expected = "a path that ends with .json, the only models that Vespa reads as XGBoost's"
+        refuse("path", str(path), expected)
+    X = _rows_of_check(ranker, check, names)
+    if absent is not None:
+        check_choice("absent", absent, ("missing", "zero"))
+    if shift is not None:
+        check_choice("shift", shift, ("min",))
+    library = ranker._library
+    booster = ranker.booster_
     forest, follows_absent = _with_absent(
         Forest.of_booster(library, booster), absent, format, version
     )
     constant = 0.0 if shift is None else forest.least_shift()
     forest = forest.plus(constant)
-    title, queries = (
-        Path(path).stem if name is None else name,
-        features if isinstance(features, Mapping) else {},
-    )
-    of_elastic = {"queries": queries, "has_field_names": reading.get("field_names") == "needed"}
-    options: Any = {"solr": {"store": store}, "elastic": of_elastic}.get(format, {})
+    title = name or Path(path).stem
+    options: dict[str, Any] = {}
+    if format == "solr":
+        options["store"] = store
+    elif format == "elastic":
+        options["queries"] = features if isinstance(features, Mapping) else {}
+        options["has_field_names"] = reading["field_names"] == "needed"
     document = WRITERS[format](forest, names, title, **options)
     model = read_model(format, document, version)
     # What Elastic adds itself.
-    added = max(0.0, -forest.lowest) if reading.get("negative") == "shifted" else 0.0
+    added = 0.0
+    if reading.get("negative") == "shifted":
+        added = max(added, -forest.lowest)
 
     def predict(values: Floats) -> Floats:
         values = np.where(np.isnan(values) & (absent == "zero"), 0.0, values)
         return library.predict(booster, values) + constant + added
 
-    tolerance = 4 * UNIT * (forest.size + added) * (1 + len(forest.trees) ** 0.5)
+    tolerance = _tolerance(forest.size + added, len(forest.trees))
     _check_scores(format, model, names, X, predict, tolerance)
     _check_splits(format, model, names, forest, follows_absent, ranker, constant)
     if resource is not None:
-        write_lines(
-            Path(path).with_suffix(".wrapper.json"), [write_solr_wrapper(title, store, resource)]
-        )
+        wrapper = write_solr_wrapper(title, store, resource)
+        write_lines(Path(path).with_suffix(".wrapper.json"), [wrapper])
     write_lines(path, [document])
     _warn_of_size(format, document, forest, resource)
+
+
+def _rows_of_check(ranker: TrainedModel, check: Any, names: Sequence[str]) -> Floats:
+    """The features of the argument `check` as an array; without it a row of zeros."""
+    if check is None:
+        # One row at least: what the engine would refuse is refused.
+        return np.zeros((1, len(names)))
+    table = Table(check)
+    has_names = hasattr(ranker, "feature_names_in_")
+    frame: Any = table.values
+    if is_pandas(frame) and not has_names and set(names) <= set(frame):
+        table = Table(frame[names].to_numpy(np.float64, na_value=np.nan))
+    X: Any = ranker._checked_features(table)
+    if is_pandas(X):
+        return X.to_numpy(np.float64, na_value=np.nan)
+    if hasattr(X, "toarray"):
+        return X.toarray()
+    return np.asarray(X)
 
 
 def _check_texts(engine: str, **texts: str | None) -> None:
     """Check the names of the model, of Solr's feature store, and of its file."""
     for argument, text in texts.items():
-        is_taken = engine != "vespa" if argument == "name" else engine == "solr"
+        is_taken = engine == "solr" or (argument == "name" and engine != "vespa")
         is_name = isinstance(text, str) and text and (argument == "resource" or "/" not in text)
-        if text is not None and not (is_taken and is_name):
-            rule = (
-                "a text without '/', which separates parts of URLs"
-                if is_taken
-                else f"left out: {engine} takes none"
-            )
-            refuse(argument, text, rule)
+        if text is None or (is_taken and is_name):
+            continue
+        if not is_taken:
+            refuse(argument, text, f"left out: {engine} takes none")
+        refuse(argument, text, "a text without '/', which separates parts of URLs")
 
 
 def _with_absent(
@@ -239,40 +249,57 @@ def _with_absent(
         If this version of the engine does not follow `absent`.
     """
     reads = read_version(engine, version)["absent"]
-    is_zero = absent == "zero" or (absent is None and (not forest.knows_missing or reads == "zero"))
+    is_zero = absent == "zero"
+    if absent is None:
+        is_zero = not forest.knows_missing or reads == "zero"
     wanted = forest.with_missing_as_zero() if is_zero else forest
-    goes_right = not any(split.default_left for split in wanted.splits)
-    follows = {"node": True, "zero": wanted.treats_missing_as_zero, "right": goes_right}
+    follows = {
+        "node": True,
+        "zero": wanted.treats_missing_as_zero,
+        "right": not any(split.default_left for split in wanted.splits),
+    }
     changes = [
         change for change in CHANGES if change.engine == engine and change.aspect == "absent"
     ]
-    spans = [
-        (f"{change.since} to before {later.since}", change.value)
-        for change, later in pairwise(changes)
-    ]
+    spans = [(version, reads)]
+    if version is None:
+        spans = [
+            (f"{change.since} to before {later.since}", change.value)
+            for change, later in pairwise(changes)
+        ]
     # The missing values of the training count as 0 if the engine knows nothing else.
     is_lost = absent is None and reads == "zero" and forest.knows_missing
     others = [
         f"{versions} {_READS_ABSENT[value]}"
-        for versions, value in (spans if version is None else [(version, reads)])
-        if not follows[value] or is_lost
+        for versions, value in spans
+        if is_lost or not follows[value]
     ]
-    meaning = "0" if is_zero and not is_lost else "missing values"
-    defaults = ', with "defaultValue": "NaN" in its features' if engine == "solr" else ""
-    text = (
-        f"{engine} {' and '.join(others)}, but this model takes them for {meaning}. Use "
-        f"{changes[-1].since} or newer{defaults}, or give every document a value of every feature"
-    )
-    if absent is None and others:
-        warn(text if version else f"{text}. Give version if it is known, or absent to choose")
+    if others:
+        meaning = "0" if is_zero and not is_lost else "missing values"
+        newer = f"{changes[-1].since} or newer"
+        if engine == "solr":
+            newer += ', with "defaultValue": "NaN" in its features'
+        text = (
+            f"{engine} {' and '.join(others)}, but this model takes them for {meaning}. Use "
+            f"{newer}, or give every document a value of every feature"
+        )
+        if absent is not None and version is not None:
+            refuse("absent", absent, "left out", f": {text}")
+        if absent is None and version is not None:
+            warn(text)
+        elif absent is None:
+            warn(f"{text}. Give version if it is known, or absent to choose")
     elif absent is None and forest.knows_missing is None and reads != "zero":
         warn(
             "the model does not show whether its training had missing values, and absent features "
             "count as 0: give absent='missing' if it had some, and absent='zero' otherwise"
         )
-    elif version is not None and others:
-        refuse("absent", absent, "left out", f": {text}")
     return wanted, follows[reads]
+
+
+def _tolerance(size: float, n_trees: int) -> float:
+    """The largest difference of scores that float32 explains; `size` is that of the forest."""
+    return 4 * UNIT * size * (1 + n_trees**0.5)
 
 
 def _check_splits(
@@ -281,34 +308,38 @@ def _check_splits(
     names: Sequence[str],
     forest: Forest,
     follows: bool,
-    ranker: Any,
+    ranker: TrainedModel,
     constant: float,
 ) -> None:
-    """Raise ValueError if the trees of a round give rows at their splits other outputs than the
-    round of the ranker.
+    """Raise ValueError if a round gives rows at its splits other outputs than that of the ranker.
 
     The constant is a part of the first tree. An engine that does not follow directions gets no
     absent values.
     """
-    library, booster, is_zero = ranker._library, ranker.booster_, forest.treats_missing_as_zero
-    n_rounds, base_score = library.n_rounds(booster), library.base_score(booster)
+    library = ranker._library
+    booster = ranker.booster_
+    is_zero = forest.treats_missing_as_zero
+    n_rounds = library.n_rounds(booster)
+    base_score = library.base_score(booster)
+    n_trees = len(forest.trees)
     for i in range(n_rounds):
-        trees = range(i * len(forest.trees) // n_rounds, (i + 1) * len(forest.trees) // n_rounds)
-        X = np.concatenate([rows_at_splits(forest.trees[number], len(names)) for number in trees])
-        # Solr takes numbers around 0 for 0.
-        is_near = (X > -SOLR_ZERO) & (X <= ZERO) & (X != 0) & (engine == "solr")
-        X = X[~(is_near | (np.isnan(X) & (not follows))).any(axis=1)]
+        numbers = range(i * n_trees // n_rounds, (i + 1) * n_trees // n_rounds)
+        trees = [forest.trees[number] for number in numbers]
+        X = np.concatenate([rows_at_splits(tree, len(names)) for tree in trees])
+        is_left_out = np.isnan(X) & (not follows)
+        if engine == "solr":
+            # Solr takes numbers around 0 for 0.
+            is_left_out |= (X > -SOLR_ZERO) & (X <= ZERO) & (X != 0)
+        X = X[~is_left_out.any(axis=1)]
         columns = model.columns(dict(zip(names, X.T, strict=True)))
         outputs: Floats = np.sum(
-            [model.outputs(model.trees[number], columns) for number in trees], axis=0
+            [model.outputs(model.trees[number], columns) for number in numbers], axis=0
         )
         expected = library.predict(booster, np.where(np.isnan(X) & is_zero, 0, X), range(i, i + 1))
         expected += constant if i == 0 else -base_score
-        size = forest._replace(trees=[forest.trees[number] for number in trees]).size + abs(
-            base_score
-        )
+        size = forest._replace(trees=trees).size + abs(base_score)
         errors = np.abs(outputs - expected)
-        if not (errors <= 4 * UNIT * size * (1 + len(trees) ** 0.5)).all():
+        if not (errors <= _tolerance(size, len(trees))).all():
             row = int(np.argmax(errors))
             values = {
                 name: float(value) for name, value in zip(names, X[row], strict=True) if value != 0
@@ -324,47 +355,27 @@ def _check_scores(
     model: EngineModel,
     names: Sequence[str],
     X: Floats,
-    predict: Callable,
+    predict: Callable[[Floats], Floats],
     tolerance: float,
 ) -> None:
-    """Raise ValueError, with the cause, if an engine gives rows of `X` other scores than
-    `predict`.
-    """
+    """Raise ValueError, with the cause, if an engine gives rows of `X` other scores."""
 
     def compare(rows: Floats) -> tuple[Floats, Floats, Floats]:
-        scores, expected = model.scores(dict(zip(names, rows.T, strict=True))), predict(rows)
+        scores = model.scores(dict(zip(names, rows.T, strict=True)))
+        expected = predict(rows)
         return scores, expected, np.abs(scores - expected)
 
     scores, expected, errors = compare(X)
-    if not (differ := ~(errors <= tolerance)).any():
+    differ = ~(errors <= tolerance)
+    if not differ.any():
         return
     i = int(np.argmax(np.where(differ, errors, -1)))
-    row, cause, number = X[i], _FAULT, "thresholds" if engine == "vespa" else "features"
-    largest = (
-        SOLR_LARGEST
-        if engine == "solr"
-        else float(np.nextafter(np.float32(LARGEST), np.float32(0)))
-    )
-    with np.errstate(over="ignore"):
-        rounded = row.astype(np.float32).astype(np.float64)
-    as_zero = f"takes numbers from {-SOLR_ZERO:.2g} to 1e-35 for 0, such as {{}} of {{!r}}: replace them by 0"
-    # What a value may be, and the row with other values, for which the engine and the model agree
-    # if it is so.
-    for fault, repaired in (
-        (
-            f"holds {number} in float32, which has no {{}} of {{!r}}: train on float32, and check "
-            f"on it",
-            rounded,
-        ),
-        ("takes {} of {!r} for infinity: use smaller numbers", np.clip(row, -largest, largest)),
-        (as_zero, np.where((np.abs(row) < SOLR_ZERO) & (engine == "solr"), 0, row)),
-        (
-            "or the model knows no missing values: {} of {!r}; see absent",
-            np.where(np.isnan(row), 0, row),
-        ),
-    ):
+    row = X[i]
+    cause = _FAULT
+    for fault, repaired in _possible_faults(engine, row).items():
         # Rows in which one value is another one, and one in which all are.
-        errors = compare(np.vstack([np.where(np.eye(len(row)) > 0, repaired, row), repaired]))[2]
+        changed_once = np.where(np.eye(len(row)) > 0, repaired, row)
+        _, _, errors = compare(np.vstack([changed_once, repaired]))
         if errors.min() <= tolerance:
             j = int(np.argmin(errors[:-1]))
             cause = f"{engine.capitalize()} {fault.format(row[j], names[j])}"
@@ -376,21 +387,46 @@ def _check_scores(
     )
 
 
+def _possible_faults(engine: str, row: Floats) -> dict[str, Floats]:
+    """Possible faults of the values of a row, each with the row that has other values for them.
+
+    The engine and the model agree about the other row if that is the fault.
+    """
+    number = "thresholds" if engine == "vespa" else "features"
+    with np.errstate(over="ignore"):
+        rounded = row.astype(np.float32).astype(np.float64)
+    largest = float(np.nextafter(np.float32(LARGEST), np.float32(0)))
+    without_small = row
+    if engine == "solr":
+        largest = SOLR_LARGEST
+        without_small = np.where(np.abs(row) < SOLR_ZERO, 0, row)
+    return {
+        f"holds {number} in float32, which has no {{}} of {{!r}}: train on float32, and check "
+        "on it": rounded,
+        "takes {} of {!r} for infinity: use smaller numbers": np.clip(row, -largest, largest),
+        f"takes numbers from {-SOLR_ZERO:.2g} to 1e-35 for 0, such as {{}} of {{!r}}: replace "
+        "them by 0": without_small,
+        "or the model knows no missing values: {} of {!r}; see absent": np.where(
+            np.isnan(row), 0, row
+        ),
+    }
+
+
 def _warn_of_size(engine: str, document: str, forest: Forest, resource: str | None) -> None:
-    """Warn of a model that takes more than half of a limit: the engine keeps others beside it, such
-    as the next one.
+    """Warn of a model that takes more than half of a limit, because engines keep others beside it.
+
+    Such another one is the next model.
     """
     compiled = NODE_BYTES * sum(map(len, forest.trees))
     if engine == "solr" and resource is None and len(document) > ZOOKEEPER_BYTES / 2:
         warn(
             f"the model has {len(document):,} bytes, and SolrCloud keeps all models of a "
             f"collection in a node of ZooKeeper of at most {ZOOKEEPER_BYTES:,} (jute.maxbuffer): "
-            f"give resource, a file on the nodes of Solr"
+            "give resource, a file on the nodes of Solr"
         )
     if engine in ("elasticsearch", "opensearch") and compiled > CACHE_BYTES / 2:
         warn(
             f"the compiled model takes about {compiled:,} bytes, and the plugin keeps at most "
-            f"{CACHE_BYTES:,}, or a "
-            "tenth of the heap (ltr.caches.max_mem): models that do not fit are compiled for each "
-            "query"
+            f"{CACHE_BYTES:,}, or a tenth of the heap (ltr.caches.max_mem): models that do not fit "
+            "are compiled for each query"
         )

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.backends.base import Backend
+from boostrank.backends.interface import Backend
+from boostrank.backends.libraries import Booster
 from boostrank.inputs.arrays import Floats
 
 #: Levels of splits that a tree may have. The JSON parsers of the engines refuse documents that are
@@ -64,7 +65,7 @@ class Forest(NamedTuple):
     knows_missing: bool | None
 
     @classmethod
-    def of_booster(cls, library: Backend, booster: Any) -> Self:
+    def of_booster(cls, library: Backend, booster: Booster) -> Self:
         """Read the trees of a model; the base score is part of the leaves of the first tree.
 
         Raises
@@ -83,15 +84,12 @@ class Forest(NamedTuple):
         forest = cls(trees, False).plus(library.base_score(booster))
         if forest.treats_missing_as_zero:
             return forest
+        directions = {split.default_left for split in forest.splits}
+        if model["threshold_type"] != "float32" or len(directions) > 1:
+            return forest._replace(knows_missing=True)
         # XGBoost sends missing values the same way in all splits if the training had none, and it
         # may if it had some.
-        is_constant = (
-            model["threshold_type"] == "float32"
-            and len({split.default_left for split in forest.splits}) <= 1
-        )
-        return forest._replace(
-            knows_missing=library.had_missing_values(booster) if is_constant else True
-        )
+        return forest._replace(knows_missing=library.had_missing_values(booster))
 
     @property
     def splits(self) -> list[Split]:
@@ -100,9 +98,7 @@ class Forest(NamedTuple):
 
     @property
     def features(self) -> list[int]:
-        """The features of the splits; the first feature if there is no split, because engines want
-        one.
-        """
+        """The features of the splits; without a split the first one, because engines want one."""
         return sorted({split.feature for split in self.splits}) or [0]
 
     @property
@@ -114,23 +110,20 @@ class Forest(NamedTuple):
         """The same trees, in which rows without a value go where 0 goes."""
 
         def turned(node: Split | float) -> Split | float:
-            return (
-                node._replace(default_left=node.threshold > 0) if isinstance(node, Split) else node
-            )
+            if not isinstance(node, Split):
+                return node
+            return node._replace(default_left=node.threshold > 0)
 
         return self._replace(trees=[list(map(turned, tree)) for tree in self.trees])
 
     def plus(self, constant: float) -> Self:
         """The trees with a constant that is added to every score."""
-        first: Tree = [
-            node if isinstance(node, Split) else node + constant for node in self.trees[0]
-        ]
-        return self._replace(trees=[first, *self.trees[1:]])
+        tree, *others = self.trees
+        first: Tree = [node if isinstance(node, Split) else node + constant for node in tree]
+        return self._replace(trees=[first, *others])
 
     def least_shift(self) -> float:
-        """The least number of at least 0 with which no score is below 0, also if float32 numbers
-        are added up.
-        """
+        """The least number of 0 or more with which no score is below 0, in sums of float32 too."""
         errors = UNIT * (len(self.trees) + 2)
         # The constant itself makes the sums larger, and so their rounding.
         return max(0.0, errors * self.size - self.lowest) * (1 + 2 * errors)
@@ -142,24 +135,26 @@ class Forest(NamedTuple):
 
     @property
     def size(self) -> float:
-        """The sum of the largest outputs of the trees, which no score exceeds, by their absolute
-        values.
-        """
+        """The sum of the largest absolute outputs of the trees, which no absolute score exceeds."""
         return sum(max(map(abs, _leaves(tree))) for tree in self.trees)
 
 
 def rows_at_splits(tree: Tree, n_features: int) -> NDArray[np.float32]:
-    """Rows that reach each split of a tree: next to its threshold, on both sides, and without a
-    value of its feature.
+    """Rows that reach each split of a tree.
 
-    The first row has no value at all. Other values are 0 where the way to the split allows it.
+    They are next to its threshold, on both sides, and without a value of its feature. The first row
+    has no value at all. Other values are 0 where the way to the split allows it.
 
     Examples
     --------
-    >>> rows_at_splits([Split(0, 3.0, True, 1, 2), Split(1, 0.5, False, 3, 4), 1.0, 2.0, 3.0], 2)[1:].tolist()
-    [[2.999999761581421, 0.0], [3.0, 0.0], [nan, 0.0], [0.0, 0.4999999701976776], [0.0, 0.5], [0.0, nan]]
+    >>> tree = [Split(0, 3.0, True, 1, 2), Split(1, 0.5, False, 3, 4), 1.0, 2.0, 3.0]
+    >>> rows = rows_at_splits(tree, 2)[1:].tolist()
+    >>> rows[:3], rows[3:]
+    ([[2.999999761581421, 0.0], [3.0, 0.0], [nan, 0.0]],
+     [[0.0, 0.4999999701976776], [0.0, 0.5], [0.0, nan]])
     """
-    rows, ways = [np.full(n_features, np.nan, np.float32)], {0: np.zeros(n_features, np.float32)}
+    rows = [np.full(n_features, np.nan, np.float32)]
+    ways = {0: np.zeros(n_features, np.float32)}
     for i, node in enumerate(tree):
         if not isinstance(node, Split):
             continue
@@ -167,11 +162,15 @@ def rows_at_splits(tree: Tree, n_features: int) -> NDArray[np.float32]:
         below = np.nextafter(np.float32(node.threshold), -LARGEST)
         at = np.nan if node.threshold >= LARGEST else node.threshold
         values = (np.nan,) if np.isnan(at) else (below, at, np.nan)
-        rows += [_with_value(ways[i], node.feature, value) for value in values]
-        value = ways[i][node.feature]
-        goes_left = value < node.threshold or (np.isnan(value) and node.default_left)
-        ways[node.left] = _with_value(ways[i], node.feature, value if goes_left else below)
-        ways[node.right] = _with_value(ways[i], node.feature, at if goes_left else value)
+        row = ways[i]
+        rows += [_with_value(row, node.feature, value) for value in values]
+        value = row[node.feature]
+        if value < node.threshold or (np.isnan(value) and node.default_left):
+            ways[node.left] = row
+            ways[node.right] = _with_value(row, node.feature, at)
+        else:
+            ways[node.left] = _with_value(row, node.feature, below)
+            ways[node.right] = row
     return np.array(rows)
 
 
@@ -182,20 +181,19 @@ def _with_value(row: Floats, feature: int, value: float) -> Floats:
 
 
 def as_thresholds(limits: Floats) -> Floats:
-    """The thresholds `t` in float32 such that ``x < t`` if and only if LightGBM's ``x <= limit``,
-    for `x` of float32.
+    """The thresholds `t` such that ``x < t`` if and only if ``x <= limit`` in LightGBM.
 
-    LightGBM predicts as if numbers from -1e-35 to 1e-35 were 0. Infinity itself is no number of
-    JSON; with the largest finite number instead of it, only this number is on the wrong side.
+    Both `t` and `x` are float32. LightGBM predicts as if numbers from -1e-35 to 1e-35 were 0.
+    Infinity itself is no number of JSON; with the largest finite number instead of it, only this
+    number is on the wrong side.
 
     Examples
     --------
     >>> as_thresholds(np.array([0.5, 0.1, 1e300])).tolist()
     [0.5000000596046448, 0.10000000149011612, 3.4028234663852886e+38]
     """
-    limits = np.where(
-        np.abs(limits) > ZERO, limits, np.where(limits < 0, np.nextafter(-ZERO, -1.0), ZERO)
-    )
+    around_zero = np.where(limits < 0, np.nextafter(-ZERO, -1.0), ZERO)
+    limits = np.where(np.abs(limits) > ZERO, limits, around_zero)
     with np.errstate(over="ignore"):
         below = limits.astype(np.float32)
         below = np.where(below > limits, np.nextafter(below, np.float32(-np.inf)), below)
@@ -208,38 +206,34 @@ def _leaves(tree: Tree) -> list[float]:
 
 
 def _read_tree(nodes: list[dict[str, Any]]) -> Tree:
-    """The tree of treelite's nodes, the first of which is the root; children follow their
-    parents.
-    """
+    """The tree of treelite's nodes, the first of which is the root; children follow parents."""
     by_id = {node["node_id"]: node for node in nodes}
     limits = np.array([node.get("threshold", 0.0) for node in nodes])
     # XGBoost compares with "<", as trees do here, and LightGBM with "<=".
     is_less = [node.get("comparison_op") == "<" for node in nodes]
-    thresholds = np.where(
-        is_less, np.clip(limits, -LARGEST, LARGEST), as_thresholds(limits)
-    ).tolist()
+    clipped = np.clip(limits, -LARGEST, LARGEST)
+    thresholds = np.where(is_less, clipped, as_thresholds(limits)).tolist()
     threshold_by_id = dict(zip(by_id, thresholds, strict=True))
     # The nodes level by level, each with its level; children are added at the end.
-    sequence, tree = [(nodes[0], 0)], Tree()
+    sequence = [(nodes[0], 0)]
+    tree = Tree()
     for node, level in sequence:
         if level > MAX_DEPTH:
             raise ValueError(
                 f"engines read no trees of more than {MAX_DEPTH} levels: train with a smaller "
-                f"max_depth"
+                "max_depth"
             )
         if "leaf_value" in node:
             tree.append(float(node["leaf_value"]))
             continue
         if node["node_type"] != "numerical_test_node":
-            fault = f"the model splits by categories of the feature {node['split_feature_id']}"
             raise ValueError(
-                f"{fault}: train on a column of 0 and 1 for each category (pandas.get_dummies)"
+                f"the model splits by categories of the feature {node['split_feature_id']}: train "
+                "on a column of 0 and 1 for each category (pandas.get_dummies)"
             )
-        feature, threshold, left = (
-            node["split_feature_id"],
-            threshold_by_id[node["node_id"]],
-            len(sequence),
-        )
+        feature = node["split_feature_id"]
+        threshold = threshold_by_id[node["node_id"]]
+        left = len(sequence)
         tree.append(Split(feature, threshold, node["default_left"], left, left + 1))
         sequence += [(by_id[node[side]], level + 1) for side in ("left_child", "right_child")]
     return tree

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import getitem
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from boostrank.inputs.checks import check_choice, named_part, refuse
 from boostrank.inputs.frames import QID
+from boostrank.serving.evaluators import Document
 from boostrank.serving.requests import check_absent, feature_names
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 # The documents in an answer; in a document its id, and the log of its features.
 _PLACES = {
@@ -29,10 +33,15 @@ _ADVICE = "send the body of the request 'log' that boostrank.serving.requests ma
 
 
 def read_log(
-    format: str, answers: Mapping[Any, Any], names: Any, *, absent: str | None = None
+    format: str,
+    answers: Mapping[object, Document],
+    names: Iterable[str] | BaseEstimator,
+    *,
+    absent: str | None = None,
 ) -> pd.DataFrame:
-    """Read the features that a search engine has logged; requests for them are those of
-    :func:`requests`, "log".
+    """Read the features that a search engine has logged.
+
+    Requests for them are those of :func:`requests`, "log".
 
     Parameters
     ----------
@@ -77,43 +86,47 @@ def read_log(
     check_absent(absent, format)
     if not isinstance(answers, Mapping):
         refuse("answers", answers, "a mapping of the ids of queries to the answers of the engine")
-    names, rows = feature_names("names", names, format), {}
+    features = feature_names("names", names, format)
     default = 0.0 if format == "solr" and absent is None else np.nan
+    rows: dict[tuple[object, object], list[float]] = {}
     for qid, answer in answers.items():
         with named_part(f"the answer of {format} to the query {qid!r}"):
-            for document, values in _logged(format, answer):
-                # Solr and Elastic may leave out features without a value.
-                features, is_sparse = dict(values), format in ("solr", "elastic")
-                if (qid, document) in rows or len(features) < len(values):
+            for document, pairs in _logged(format, answer):
+                values = dict(pairs)
+                if (qid, document) in rows or len(values) < len(pairs):
                     raise ValueError(
-                        f"document {document!r} or a feature of it is there twice: {values}"
+                        f"document {document!r} or a feature of it is there twice: {pairs}"
                     )
-                if not features.keys() <= set(names) or not (
-                    is_sparse or len(features) == len(names)
-                ):
-                    others = sorted(features.keys() ^ set(names))
+                # Solr and Elastic may leave out features without a value.
+                has_all = format in ("solr", "elastic") or len(values) == len(features)
+                if not has_all or not values.keys() <= set(features):
+                    others = sorted(values.keys() ^ set(features))
                     raise ValueError(
                         f"document {document!r} and names differ by {others}: give equal features"
                     )
-                rows[qid, document] = [features.get(name, default) for name in names]
+                rows[qid, document] = [values.get(feature, default) for feature in features]
     index = pd.MultiIndex.from_tuples(rows, names=[QID, "document"])
-    X = pd.DataFrame(list(rows.values()), index, names, dtype=np.float32)
+    X = pd.DataFrame(list(rows.values()), index, features, dtype=np.float32)
     if len(X) and X.isna().all(axis=None):
         raise ValueError(f"no document has a value: {_ADVICE}")
     return X
 
 
-def _logged(engine: str, answer: Any) -> list[tuple[Any, list[tuple[str, float]]]]:
+def _logged(engine: str, answer: object) -> list[tuple[object, list[tuple[str, float]]]]:
     """The id of each document, and the names and values of its features."""
     outer, inner, identifier, *place = _PLACES[engine]
     try:
-        answer = json.loads(answer) if isinstance(answer, (str, bytes)) else answer
-        if engine == "vespa" and answer[outer].get("errors"):
+        parsed: Any = json.loads(answer) if isinstance(answer, (str, bytes)) else answer
+        if engine == "vespa" and parsed[outer].get("errors"):
             raise ValueError("it has errors")
-        # Vespa leaves out a list without documents, and Elastic the field of a document without
-        # features.
-        hits = [{"matched_queries": {}} | hit for hit in ({"children": []} | answer[outer])[inner]]
-        return [(hit[identifier], _pairs(reduce(getitem, place, hit))) for hit in hits]
+        # Vespa leaves out a list without documents.
+        found = {"children": []} | parsed[outer]
+        documents = []
+        for hit in found[inner]:
+            # Elastic leaves out the field of a document without features.
+            log = reduce(getitem, place, {"matched_queries": {}} | hit)
+            documents.append((hit[identifier], _pairs(log)))
+        return documents
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         fault = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise ValueError(
@@ -122,20 +135,19 @@ def _logged(engine: str, answer: Any) -> list[tuple[Any, list[tuple[str, float]]
 
 
 def _pairs(log: Any) -> list[tuple[str, Any]]:
-    """The names and values of the features of a document, as the plugins, Solr or Vespa write
-    them.
-    """
+    """The names and values of the features of a document, in the form of any of the engines."""
     if isinstance(log, str):
         if re.sub(_PAIR, "", log):
             refuse("[features]", log, "name=value,name=value")
         return [(name, float(value)) for name, value in re.findall(_PAIR, log)]
     if isinstance(log, Mapping):
-        # Vespa may give functions of the rank profile this longer name. JSON has no NaN.
-        pairs = (
-            (re.sub(r"^rankingExpression\((.*)\)$", r"\1", name), value)
-            for name, value in log.items()
-        )
-        return [(name, np.nan if value is None else float(value)) for name, value in pairs]
+        pairs = []
+        for long_name, value in log.items():
+            # Vespa may give functions of the rank profile this longer name.
+            name = re.sub(r"^rankingExpression\((.*)\)$", r"\1", long_name)
+            # JSON has no NaN.
+            pairs.append((name, np.nan if value is None else float(value)))
+        return pairs
     (sets,) = log
     if len(sets) != 1:
         refuse("_ltrlog", sets, "the log of one set of features", got=f"those of {', '.join(sets)}")

@@ -1,13 +1,11 @@
-"""Requests to search engines: sets of features, which are logged and computed for the model; upload
-and ranking.
-"""
+"""Requests to search engines: sets of features, their log, upload of the model, and ranking."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from boostrank.inputs.checks import check_choice, check_count, did_you_mean, refuse
@@ -16,8 +14,12 @@ from boostrank.serving.evaluators import (
     ELASTIC_NAME_FORM,
     FORMATS,
     SOLR,
+    JsonObject,
     is_vespa_name,
 )
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 # Parameters of a request, in Mustache's templates.
 _PARAMETERS = re.compile(r"{{(?:#toJson}}|#join}}|{)?\s*(\w+)")
@@ -27,35 +29,30 @@ _INFORMATION = re.compile(r"\${(\w+)")
 # Rank features of Vespa without arguments: a function of the rank profile with such a name would
 # replace them.
 _VESPA_FEATURES = {
-    *(
-        "fieldInfo",
-        "firstPhase",
-        "firstPhaseMax",
-        "firstPhaseRank",
-        "globalSequence",
-        "match",
-        "nativeAttributeMatch",
-    ),
-    *(
-        "nativeDotProduct",
-        "nativeFieldMatch",
-        "nativeProximity",
-        "nativeRank",
-        "now",
-        "num_docs_indexed",
-    ),
-    *(
-        "queryTermCount",
-        "random",
-        "randomNormal",
-        "randomNormalStable",
-        "rankingExpression",
-        "secondPhase",
-    ),
+    "fieldInfo",
+    "firstPhase",
+    "firstPhaseMax",
+    "firstPhaseRank",
+    "globalSequence",
+    "match",
+    "nativeAttributeMatch",
+    "nativeDotProduct",
+    "nativeFieldMatch",
+    "nativeProximity",
+    "nativeRank",
+    "now",
+    "num_docs_indexed",
+    "queryTermCount",
+    "random",
+    "randomNormal",
+    "randomNormalStable",
+    "rankingExpression",
+    "secondPhase",
 }
 
 # Names of rank profiles of Vespa, and what other engines take as names.
-_PROFILE, _NAME = r"[A-Za-z_][A-Za-z0-9_-]*", r"[^/]+"
+_PROFILE = r"[A-Za-z_][A-Za-z0-9_-]*"
+_NAME = r"[^/]+"
 
 # The name of the query that computes the features to be logged, and of the log.
 LOG = "features"
@@ -83,14 +80,29 @@ class Request(NamedTuple):
     body: Any = None
 
 
+class _Search(NamedTuple):
+    """The arguments that the requests of an engine have in common; they are those of `requests`."""
+
+    index_name: str
+    query: JsonObject | str | None
+    parameters: dict[str, object]
+    window: int
+    model: str
+
+    @property
+    def text_query(self) -> JsonObject | str:
+        """The query; by default a search for `keywords` in all fields."""
+        return self.query or {"multi_match": {"query": self.parameters["keywords"]}}
+
+
 def requests(
     format: str,
-    names: Any,
+    names: Iterable[str] | BaseEstimator,
     *,
     model: str = "model",
     index: str = "documents",
-    query: Any = None,
-    parameters: Mapping[str, Any] | None = None,
+    query: JsonObject | str | None = None,
+    parameters: Mapping[str, object] | None = None,
     window: int = 100,
     **settings: Any,
 ) -> dict[str, Request]:
@@ -154,29 +166,34 @@ def requests(
         refuse("model", model, f"a text of {ELASTIC_NAME_FORM}")
     _check_name("index", index, format)
     features = feature_set(format, names, **settings)
-    found = (_INFORMATION if format == "solr" else _PARAMETERS).findall(features)
-    values = {**{key: key for key in ("keywords", *found)}, **(parameters or {})}
-    make: Any = {"solr": _of_solr, "vespa": _of_vespa, "elastic": _of_elastic}.get(
-        format, _of_plugin
-    )
-    return make(features, quote(index), query, values, window, model)
+    pattern = _INFORMATION if format == "solr" else _PARAMETERS
+    values: dict[str, object] = {key: key for key in ("keywords", *pattern.findall(features))}
+    values |= parameters or {}
+    search = _Search(quote(index), query, values, window, model)
+    if format == "solr":
+        return _of_solr(features, search)
+    if format == "vespa":
+        return _of_vespa(features, search)
+    if format == "elastic":
+        return _of_elastic(features, search)
+    return _of_plugin(features, search)
 
 
 def feature_set(
     format: str,
-    names: Any,
+    names: Iterable[str] | BaseEstimator,
     *,
     name: str | None = None,
-    queries: Mapping[str, Any] | None = None,
+    queries: Mapping[str, JsonObject | str] | None = None,
     absent: str | None = None,
 ) -> str:
-    """Write the template of a feature set with the features of a model, to be completed and
-    uploaded.
+    """Write the template of a feature set with the features of a model.
 
-    A search engine computes each feature from a request: a query, a field, or an expression. If the
-    same definitions log the features for training and compute them for the model, both have the
-    same values. Features without a request get an example: a match of the parameter ``keywords`` in
-    a field with the name of the feature. Put your own fields and queries in its place.
+    Complete and upload it. A search engine computes each feature from a request: a query, a field,
+    or an expression. If the same definitions log the features for training and compute them for the
+    model, both have the same values. Features without a request get an example: a match of the
+    parameter ``keywords`` in a field with the name of the feature. Put your own fields and queries
+    in its place.
 
     Parameters
     ----------
@@ -246,90 +263,103 @@ def feature_set(
     """
     check_choice("format", format, FORMATS)
     queries = dict(queries or {})
-    names = feature_names("names", names, format)
-    # What Vespa has itself, or has arguments or an output, is a rank feature of Vespa, and no
-    # function of the profile.
-    own = [
-        key
-        for key in names
-        if format == "vespa" and (not key.isidentifier() or key in _VESPA_FEATURES)
-    ]
-    requested = [feature for feature in names if feature not in own]
-    if unknown := [feature for feature in queries if feature not in requested]:
-        kind = "a function of the rank profile" if unknown[0] in names else "in names"
-        raise ValueError(
-            f"queries has {unknown[0]!r}, which is not {kind}{did_you_mean(unknown[0], requested)}"
-        )
-    for key, expression in queries.items() if format == "vespa" else ():
-        if not (isinstance(expression, str) and _EXPRESSION.fullmatch(expression)):
-            refuse(
-                f"queries[{key!r}]",
-                expression,
-                "an expression of Vespa in one line, which closes its braces",
-            )
+    features = feature_names("names", names, format)
+    requested = features
+    if format == "vespa":
+        # What Vespa has itself, or has arguments or an output, is a rank feature of Vespa, and no
+        # function of the profile.
+        functions = set(filter(str.isidentifier, features)) - _VESPA_FEATURES
+        requested = [feature for feature in features if feature in functions]
+    _check_queries(queries, features, requested)
+    if format == "vespa":
+        _check_expressions(queries)
     if name is not None:
         _check_name("name", name, format)
     check_absent(absent, format)
     if format == "vespa":
-        return _rank_profile(
-            names, name or "features", {key: f"attribute({key})" for key in requested} | queries
-        )
+        expressions = {feature: f"attribute({feature})" for feature in requested} | queries
+        return _rank_profile(features, name or "features", expressions)
+    document: object
     if format == "solr":
-        document: Any = [
-            _solr_feature(key, name or "_DEFAULT_", queries.get(key), absent) for key in names
+        store = name or "_DEFAULT_"
+        document = [
+            _solr_feature(feature, store, queries.get(feature), absent) for feature in features
         ]
-    elif format == "elastic":
-        document = {key: queries.get(key, {"match": {key: "{{keywords}}"}}) for key in names}
     else:
-        features = [
-            _plugin_feature(key, queries.get(key, {"match": {key: "{{keywords}}"}}))
-            for key in names
-        ]
-        document = {"featureset": {"name": name or "features", "features": features}}
+        requests_of = {feature: example_query(feature) for feature in features} | queries
+        document = requests_of
+        if format != "elastic":
+            entries = [_plugin_feature(*item) for item in requests_of.items()]
+            document = {"featureset": {"name": name or "features", "features": entries}}
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def feature_names(argument: str, names: Any, engine: str) -> list[str]:
-    """The names of features as texts, from one or several names, or from a ranker; ValueError for
-    those without use.
+def example_query(feature: str) -> JsonObject:
+    """A match of the parameter ``keywords`` in the field with the name of the feature."""
+    return {"match": {feature: "{{keywords}}"}}
+
+
+def feature_names(argument: str, names: object, engine: str) -> list[str]:
+    """The names of features as texts, from one or several names, or from a ranker.
+
+    Raises ValueError for names that cannot be used, and for a ranker that knows none.
     """
-    given = getattr(names, "feature_names_in_", () if hasattr(names, "fit") else names)
-    texts = (
-        [given]
-        if isinstance(given, str)
-        else [*map(str, given if isinstance(given, Iterable) else ())]
-    )
+    if hasattr(names, "fit"):
+        names = getattr(names, "feature_names_in_", ())
+    texts: list[str] = []
+    if isinstance(names, str):
+        texts = [names]
+    elif isinstance(names, Iterable):
+        texts = list(map(str, names))
     # Without quotes in a rank profile, only such names are read as one name.
     is_valid = is_vespa_name if engine == "vespa" else bool
-    faults = [
-        feature for i, feature in enumerate(texts) if feature in texts[:i] or not is_valid(feature)
-    ]
+    faults = [text for i, text in enumerate(texts) if text in texts[:i] or not is_valid(text)]
     if faults or not texts:
-        got = "" if faults else "none"
-        refuse(
-            argument, faults, f"different names of the features, as {engine} takes them", got=got
-        )
+        expected = f"different names of the features, as {engine} takes them"
+        refuse(argument, faults, expected, got="" if faults else "none")
     return texts
 
 
-def _plugin_feature(name: str, query: Any) -> dict[str, Any]:
-    """A feature of the plugins of Elasticsearch and OpenSearch; its parameters are those of the
-    query.
-    """
+def _check_queries(
+    queries: Iterable[str], features: Sequence[str], requested: Sequence[str]
+) -> None:
+    """Raise ValueError for a query of what is no feature, or is one that the engine has itself."""
+    for name in queries:
+        if name not in requested:
+            kind = "a function of the rank profile" if name in features else "in names"
+            raise ValueError(
+                f"queries has {name!r}, which is not {kind}{did_you_mean(name, requested)}"
+            )
+
+
+def _check_expressions(queries: Mapping[str, object]) -> None:
+    """Raise ValueError for what is no ranking expression of Vespa."""
+    for name, expression in queries.items():
+        if not (isinstance(expression, str) and _EXPRESSION.fullmatch(expression)):
+            expected = "an expression of Vespa in one line, which closes its braces"
+            refuse(f"queries[{name!r}]", expression, expected)
+
+
+def _plugin_feature(name: str, query: object) -> dict[str, Any]:
+    """A feature of the plugins of Elasticsearch and OpenSearch, with the query's parameters."""
     parameters = list(dict.fromkeys(_PARAMETERS.findall(json.dumps(query))))
     return {"name": name, "params": parameters, "template_language": "mustache", "template": query}
 
 
-def _solr_feature(name: str, store: str, query: Any, absent: str | None) -> dict[str, Any]:
+def _solr_feature(
+    name: str, store: str, query: JsonObject | str | None, absent: str | None
+) -> dict[str, Any]:
     """A feature of Solr; ``${keywords}`` is the parameter ``efi.keywords`` of the request."""
     if not isinstance(query, Mapping):
         text = query or f"{{!field f={_quoted(name)}}}${{keywords}}"
         query = {"class": f"{SOLR}.feature.SolrFeature", "params": {"q": text}}
-    params = query.get("params", {}) | ({"defaultValue": "NaN"} if absent else {})
+    params = dict(query.get("params", {}))
+    if absent:
+        params["defaultValue"] = "NaN"
     return {"store": store, "name": name, **query, "params": params}
 
 
-def _rank_profile(names: Sequence[str], profile: str, functions: Mapping[str, str]) -> str:
+def _rank_profile(names: Sequence[str], profile: str, functions: Mapping[str, object]) -> str:
     """The rank profile that computes features, some of them by functions."""
     lines = [f"rank-profile {profile} inherits default {{"]
     for name, expression in functions.items():
@@ -338,14 +368,15 @@ def _rank_profile(names: Sequence[str], profile: str, functions: Mapping[str, st
     return "\n".join(lines)
 
 
-def check_absent(absent: Any, engine: str) -> None:
+def check_absent(absent: object, engine: str) -> None:
     """Raise ValueError if features that are absent cannot be so in an engine."""
     if absent not in (None, "missing") or (absent and engine != "solr"):
         refuse("absent", absent, "None, or 'missing' for Solr", f" for {engine}")
 
 
-def _check_name(argument: str, name: Any, engine: str) -> None:
-    if not (isinstance(name, str) and re.fullmatch(_PROFILE if engine == "vespa" else _NAME, name)):
+def _check_name(argument: str, name: object, engine: str) -> None:
+    pattern = _PROFILE if engine == "vespa" else _NAME
+    if not (isinstance(name, str) and re.fullmatch(pattern, name)):
         refuse(
             argument,
             name,
@@ -353,85 +384,110 @@ def _check_name(argument: str, name: Any, engine: str) -> None:
         )
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: object) -> str:
     """A value of a local parameter of Solr."""
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"
 
 
-def _of_plugin(
-    features: str, index: str, query: Any, values: Any, window: int, model: str
-) -> dict[str, Request]:
-    query, body = query or {"multi_match": {"query": values["keywords"]}}, json.loads(features)
+def _of_plugin(features: str, search: _Search) -> dict[str, Request]:
+    body = json.loads(features)
     name = body["featureset"]["name"]
+    query = search.text_query
     # A filter changes no score.
-    sltr = {"sltr": {"_name": LOG, "featureset": name, "params": values}}
-    log = {"query": {"bool": {"must": query, "filter": sltr}}, "size": window, "_source": False}
-    log["ext"] = {"ltr_log": {"log_specs": {"name": LOG, "named_query": LOG}}}
+    logged = {"_name": LOG, "featureset": name, "params": search.parameters}
+    log = {
+        "query": {"bool": {"must": query, "filter": {"sltr": logged}}},
+        "size": search.window,
+        "_source": False,
+        "ext": {"ltr_log": {"log_specs": {"name": LOG, "named_query": LOG}}},
+    }
+    model = {"model": search.model, "params": search.parameters}
     # By default the score of the first query would be added to that of the model.
-    rescore = {"query_weight": 0, "rescore_query": {"sltr": {"model": model, "params": values}}}
-    rank = {"query": query, "rescore": {"window_size": window, "query": rescore}}
+    rescore = {"query_weight": 0, "rescore_query": {"sltr": model}}
+    rank = {"query": query, "rescore": {"window_size": search.window, "query": rescore}}
+    set_path = f"/_ltr/_featureset/{quote(name)}"
+    search_path = f"/{search.index_name}/_search"
     return {
         "store": Request("PUT", "/_ltr"),
-        "features": Request("POST", f"/_ltr/_featureset/{quote(name)}", body),
-        "log": Request("POST", f"/{index}/_search", log),
-        "delete": Request("DELETE", f"/_ltr/_model/{quote(model)}"),
-        "upload": Request("POST", f"/_ltr/_featureset/{quote(name)}/_createmodel"),
-        "rank": Request("POST", f"/{index}/_search", rank),
+        "features": Request("POST", set_path, body),
+        "log": Request("POST", search_path, log),
+        "delete": Request("DELETE", f"/_ltr/_model/{quote(search.model)}"),
+        "upload": Request("POST", f"{set_path}/_createmodel"),
+        "rank": Request("POST", search_path, rank),
     }
 
 
-def _of_elastic(
-    features: str, index: str, query: Any, values: Any, window: int, model: str
-) -> dict[str, Request]:
-    query = query or {"multi_match": {"query": values["keywords"]}}
+def _of_elastic(features: str, search: _Search) -> dict[str, Request]:
+    query = search.text_query
     named = [{"bool": {"must": by, "_name": name}} for name, by in json.loads(features).items()]
     # Scores of queries with names are logged; those without weight change no score.
-    search = {"query": {"bool": {"must": query, "should": {"bool": {"should": named, "boost": 0}}}}}
-    log = {"source": {**search, "size": window, "_source": False}, "params": values}
-    rescore = {"window_size": window, "learning_to_rank": {"model_id": model, "params": values}}
+    logged = {"bool": {"should": named, "boost": 0}}
+    source = {
+        "query": {"bool": {"must": query, "should": logged}},
+        "size": search.window,
+        "_source": False,
+    }
+    log = {"source": source, "params": search.parameters}
+    model = {"model_id": search.model, "params": search.parameters}
+    rescore = {"window_size": search.window, "learning_to_rank": model}
+    rank = {"query": query, "rescore": rescore}
+    search_path = f"/{search.index_name}/_search"
+    model_path = f"/_ml/trained_models/{quote(search.model)}"
     return {
-        "log": Request("POST", f"/{index}/_search/template?include_named_queries_score=true", log),
-        "delete": Request("DELETE", f"/_ml/trained_models/{quote(model)}"),
-        "upload": Request("PUT", f"/_ml/trained_models/{quote(model)}"),
-        "rank": Request("POST", f"/{index}/_search", {"query": query, "rescore": rescore}),
+        "log": Request("POST", f"{search_path}/template?include_named_queries_score=true", log),
+        "delete": Request("DELETE", model_path),
+        "upload": Request("PUT", model_path),
+        "rank": Request("POST", search_path, rank),
     }
 
 
-def _of_solr(
-    features: str, index: str, query: Any, values: Any, window: int, model: str
-) -> dict[str, Request]:
-    root, common = f"/solr/{index}", {"query": query or values["keywords"], "limit": window}
-    information = " ".join(f"efi.{key}={_quoted(value)}" for key, value in values.items())
+def _of_solr(features: str, search: _Search) -> dict[str, Request]:
     body = json.loads(features)
-    log = f"[features store={_quoted(body[0]['store'])} format=dense {information}]"
-    rank = {"rq": f"{{!ltr model={_quoted(model)} reRankDocs={window} {information}}}"}
+    information = " ".join(
+        f"efi.{key}={_quoted(value)}" for key, value in search.parameters.items()
+    )
+    query = {"query": search.query or search.parameters["keywords"], "limit": search.window}
+    features_field = f"[features store={_quoted(body[0]['store'])} format=dense {information}]"
+    model = f"model={_quoted(search.model)} reRankDocs={search.window}"
+    params = {"rq": f"{{!ltr {model} {information}}}"}
+    root = f"/solr/{search.index_name}"
+    models_path = f"{root}/schema/model-store"
     return {
         "features": Request("PUT", f"{root}/schema/feature-store", body),
-        "log": Request("POST", f"{root}/query", {**common, "fields": ["id", log]}),
-        "delete": Request("DELETE", f"{root}/schema/model-store/{quote(model)}"),
-        "upload": Request("PUT", f"{root}/schema/model-store"),
-        "rank": Request("POST", f"{root}/query", {**common, "fields": ["id"], "params": rank}),
+        "log": Request("POST", f"{root}/query", {**query, "fields": ["id", features_field]}),
+        "delete": Request("DELETE", f"{models_path}/{quote(search.model)}"),
+        "upload": Request("PUT", models_path),
+        "rank": Request("POST", f"{root}/query", {**query, "fields": ["id"], "params": params}),
     }
 
 
-def _of_vespa(
-    features: str, index: str, query: Any, values: Any, window: int, model: str
-) -> dict[str, Request]:
+def _of_vespa(features: str, search: _Search) -> dict[str, Request]:
     name = features.split()[1]
+    model = search.model
     if model == name:
         refuse("model", model, "another name than that of the rank profile with the features")
-    inputs = {f"input.query({key})": value for key, value in values.items() if key != "keywords"}
-    search = {
-        "yql": query or f"select * from {index} where userQuery()",
-        "query": values["keywords"],
-        **inputs,
+    query = {
+        "yql": search.query or f"select * from {search.index_name} where userQuery()",
+        "query": search.parameters["keywords"],
     }
-    second = f'    second-phase {{\n        expression: xgboost("{model}.json")\n        rerank-count: {window}\n    }}'
-    profile = f"rank-profile {model} inherits {name} {{\n{second}\n}}"
+    for key, value in search.parameters.items():
+        if key != "keywords":
+            query[f"input.query({key})"] = value
+    query["hits"] = search.window
+    profile = [
+        f"rank-profile {model} inherits {name} {{",
+        "    second-phase {",
+        f'        expression: xgboost("{model}.json")',
+        f"        rerank-count: {search.window}",
+        "    }",
+        "}",
+    ]
+    folder = f"schemas/{search.index_name}"
     return {
-        "features": Request("COPY", f"schemas/{index}/{name}.profile", features),
-        "log": Request("POST", "/search/", {**search, "hits": window, "ranking.profile": name}),
+        "features": Request("COPY", f"{folder}/{name}.profile", features),
+        "log": Request("POST", "/search/", {**query, "ranking.profile": name}),
         "upload": Request("COPY", f"models/{model}.json"),
-        "profile": Request("COPY", f"schemas/{index}/{model}.profile", profile),
-        "rank": Request("POST", "/search/", {**search, "hits": window, "ranking.profile": model}),
+        "profile": Request("COPY", f"{folder}/{model}.profile", "\n".join(profile)),
+        "rank": Request("POST", "/search/", {**query, "ranking.profile": model}),
     }

@@ -1,5 +1,4 @@
-"""Statistics of differences between rankers: paired tests, intervals, effect sizes, many
-comparisons, and power.
+"""Statistics of differences between rankers: paired tests, intervals, effect sizes, and power.
 
 Tests, intervals and effect sizes take the values of a metric on each query, of a ranker and of a
 baseline, and use the differences ``d_q = values_q - baseline_q``. Queries whose values are both

@@ -1,44 +1,53 @@
-"""Differences of a metric between two rankers, paired by query or fold: tests, intervals, effect
-sizes, and power.
-"""
+"""Paired tests of the difference of a metric between two rankers, over queries or folds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, as_floats
-from boostrank.inputs.checks import as_generator, check_count, check_number, refuse, warn
-from boostrank.queries.weights import check_weights, weighted_means
+from boostrank.inputs.checks import check_count, check_number
+from boostrank.inputs.random_state import as_generator
+from boostrank.inputs.warnings import warn
+from boostrank.significance.differences import (
+    ROUNDING,
+    mean_and_skewness,
+    paired_differences,
+    standardized,
+)
 
-# Differences below this share of the largest value are rounding errors, and count as 0.
-ROUNDING = 1e-12
 # Largest number of random numbers in memory at a time (tens of MB).
 MAX_NUMBERS_AT_ONCE = 1_000_000
 # Differences with an adjusted p-value below this are called significant.
 LEVEL = 0.05
 # Smaller p-values are shown as "<0.001", and larger ones as ">0.5": they say that nothing was
 # found.
-MIN_SHOWN_P, MAX_SHOWN_P = 0.001, 0.5
+MIN_SHOWN_P = 0.001
+MAX_SHOWN_P = 0.5
 # With fewer queries than this, and a skewness of the differences above that, the test may reject
 # far too often.
-MIN_QUERIES, MAX_SKEWNESS = 100, 1.0
+MIN_QUERIES = 100
+MAX_SKEWNESS = 1.0
 #: The warning of :func:`permutation_test`, which printed comparisons have as a note.
-DOUBT = f"P-values below {LEVEL} of fewer than {MIN_QUERIES} queries with skewed differences may be far too small."
-# SIGNS[j, b] is -1 where bit j of the byte b is set, and 1 elsewhere.
-SIGNS = (
-    1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").T
+DOUBT = (
+    f"P-values below {LEVEL} of fewer than {MIN_QUERIES} queries with skewed differences may be "
+    "far too small."
 )
+_BYTES = np.arange(256, dtype=np.uint8)
+# SIGNS[j, b] is -1 where bit j of the byte b is set, and 1 elsewhere.
+SIGNS = 1.0 - 2.0 * np.unpackbits(_BYTES[:, None], axis=1, bitorder="little").T
+Bytes = NDArray[np.uint8]
 
 
 class PairedTest(NamedTuple):
-    """The result of :func:`permutation_test`, over queries, or :func:`corrected_resampled_t_test`,
-    over folds.
+    """The result of a paired test of the difference of two rankers.
+
+    :func:`permutation_test` is over queries, and :func:`corrected_resampled_t_test` over folds.
 
     Attributes
     ----------
@@ -70,8 +79,9 @@ class PairedTest(NamedTuple):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the p-value is below 0.05 with fewer than 100 queries and a skewness above 1 or
-        below -1.
+        """Whether the test rejects where it may reject far too often.
+
+        The p-value is below 0.05, with fewer than 100 queries and a skewness above 1 or below -1.
         """
         n_queries = self.wins + self.ties + self.losses
         return (
@@ -84,7 +94,7 @@ def permutation_test(
     baseline: ArrayLike,
     *,
     n_permutations: int = 10_000,
-    random_state: Any = 0,
+    random_state: int | np.random.Generator | None = 0,
     sample_weight: ArrayLike | None = None,
 ) -> PairedTest:
     """Paired randomization test of a mean difference over queries.
@@ -153,20 +163,29 @@ def randomization_test(
     baseline: ArrayLike,
     sample_weight: ArrayLike | None,
     n_permutations: int,
-    random_state: Any,
+    random_state: int | np.random.Generator | None,
 ) -> PairedTest:
     """:func:`permutation_test` without its warning."""
     check_count("n_permutations", n_permutations)
-    differences = np.multiply(*paired_differences(values, baseline, sample_weight))
+    random = as_generator(random_state)
+    differences, weights = paired_differences(values, baseline, sample_weight)
+    differences = differences * weights
     decisive = differences[differences != 0]
     observed = abs(decisive.sum()) * (1.0 - ROUNDING)
-    exact = 2 ** min(len(decisive), 62) <= n_permutations
-    # All assignments include the observed one. Random assignments may not include it, so that it is
-    # counted first.
-    extreme = total = 0 if exact else 1
-    for sums in _signed_sums(decisive, None if exact else n_permutations, random_state):
-        extreme, total = extreme + int((np.abs(sums) >= observed).sum()), total + len(sums)
-    return _summary(differences, extreme / total)
+    octets = _octets(decisive)
+    if 2 ** min(len(decisive), 62) <= n_permutations:
+        assignments = _all_signs(2 ** len(decisive), len(octets))
+        n_extreme = 0
+        n_examined = 0
+    else:
+        assignments = _random_signs(n_permutations, len(octets), random)
+        # Random assignments may not include the observed one, so that it is counted first.
+        n_extreme = 1
+        n_examined = 1
+    for sums in _signed_sums(octets, assignments):
+        n_extreme += int((np.abs(sums) >= observed).sum())
+        n_examined += len(sums)
+    return _summary(differences, n_extreme / n_examined)
 
 
 def corrected_resampled_t_test(
@@ -232,114 +251,11 @@ def corrected_resampled_t_test(
     differences, _ = paired_differences(values, baseline)
     n = len(differences)
     deviation = differences.std(ddof=1) if n > 1 else np.nan
-    t = standardized(
-        differences.mean(),
-        deviation * np.sqrt(1 / n + test_to_train),
-        largest=np.abs(differences).max(),
-    )
-    return _summary(differences, float(2 * scipy.special.stdtr(n - 1, -np.abs(t))))
-
-
-def effect_size(
-    values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
-    """Cohen's d of paired differences: the mean difference divided by its standard deviation over
-    queries.
-
-    Unlike a t statistic, it does not grow with the number of queries. Cohen calls 0.2 small, 0.5
-    medium and 0.8 large. Parameters and errors are those of :func:`boostrank.permutation_test`.
-    With weights, mean and variance are weighted means, and the variance is multiplied by ``n / (n -
-    1)``.
-
-    Returns
-    -------
-    float
-        NaN for a single query. If all differences are equal, it is 0 if they are 0, and infinite
-        otherwise.
-
-    References
-    ----------
-    Cohen, "Statistical power analysis for the behavioral sciences", 1988, section 2.3.5. Sakai,
-    "Statistical reform in information retrieval?", SIGIR Forum 2014.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> round(br.significance.effect_size([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9]), 4)
-    1.2247
-    """
-    differences, weights = paired_differences(values, baseline, sample_weight)
-    n = len(differences)
-    if n == 1:
-        return float("nan")
-    mean = (weights * differences).mean()
-    deviation = np.sqrt((weights * (differences - mean) ** 2).sum() / (n - 1))
-    return float(standardized(mean, deviation, largest=np.abs(differences).max()))
-
-
-def confidence_interval(
-    values: ArrayLike,
-    baseline: ArrayLike,
-    *,
-    level: float = 0.95,
-    sample_weight: Any = None,
-    test_to_train: float = 0,
-) -> tuple[float, float]:
-    """Confidence interval of a mean difference over queries or folds, by Student's t distribution.
-
-    It is about other queries, and the two rankers as they are: another training may give another
-    difference. With the means of repeated folds and `test_to_train`, it counts other trainings too.
-
-    It is the mean and ``t_{n - 1, (1 + level) / 2}`` standard errors on both sides, with the
-    quantile of Student's distribution and the standard error ``sqrt(sum(w^2 (x - mean)^2) / (n (n -
-    1)))`` of a weighted mean, for weights of mean 1. It is exact for normal differences. On real
-    differences of NDCG and of the reciprocal rank it contains the mean of all queries about as
-    often as `level` says, where that of the percentile bootstrap does so less often with up to 100
-    queries (``benchmarks/interval_coverage.py``).
-
-    Parameters
-    ----------
-    values, baseline : array-like, shape (n_queries,)
-        Values of a metric on each query, of a ranker and of the one that it is compared with;
-        queries that are NaN in both are left out.
-    level : float in (0, 1), default 0.95
-        Probability that the interval contains the mean difference.
-    sample_weight : array-like, shape (n_queries,), optional
-        Weights of queries: the interval is that of the weighted mean. Queries of weight 0 are left
-        out.
-    test_to_train : float, default 0
-        As in :func:`boostrank.significance.corrected_resampled_t_test`, whose interval this is for
-        the values of folds: the standard errors are multiplied by ``sqrt(1 + n test_to_train)``. 0
-        is for the values of queries.
-
-    Returns
-    -------
-    low, high : float
-        The ends of the interval. They are NaN for a single query or fold.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, a query is NaN in only one of the two, no query is left, or the level
-        or `test_to_train` is out of range; if weights are negative, not finite or all 0.
-
-    References
-    ----------
-    Student, "The probable error of a mean", Biometrika 1908.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> low, high = br.significance.confidence_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
-    >>> round(low, 4), round(high, 4)
-    (-0.0598, 0.4598)
-    """
-    check_number("level", level, above=0, below=1)
-    check_number("test_to_train", test_to_train, smallest=0)
-    means = weighted_means(*paired_differences(values, baseline, sample_weight))
-    margins = means.margin(level) * np.sqrt(1 + means.n_values * test_to_train)
-    (mean,), (margin,) = means.mean.tolist(), margins.tolist()
-    return mean - margin, mean + margin
+    standard_error = deviation * np.sqrt(1 / n + test_to_train)
+    largest = np.abs(differences).max()
+    t = standardized(differences.mean(), standard_error, largest)
+    p_value = 2 * scipy.special.stdtr(n - 1, -np.abs(t))
+    return _summary(differences, float(p_value))
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -392,173 +308,65 @@ def holm(p_values: ArrayLike) -> Floats:
 
 def shown_p(p_value: float) -> str:
     """A p-value as the text of a table."""
-    shown = max(MIN_SHOWN_P, min(p_value, MAX_SHOWN_P))
-    return f"{p_value:.3f}" if p_value == shown else f"{'<' if p_value < shown else '>'}{shown}"
-
-
-def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.05) -> Floats:
-    """Number of queries with which a paired t-test detects a mean difference.
-
-    For a two-sided test at `level`, and a mean difference of ``effect`` standard deviations over
-    queries, the number is
-
-        n = (z_{1 - level/2} + z_power)^2 / effect^2 + z_{1 - level/2}^2 / 2,
-
-    rounded up, with quantiles ``z`` of the normal distribution. For a power of 80% at level 5%, it
-    is ``7.85 / effect^2 + 1.92``. The second term is due to the standard deviation, which is
-    estimated. For large effects, where a few queries suffice, the number may be one or two too
-    small.
-
-    Parameters
-    ----------
-    effect : array-like
-        Mean difference divided by standard deviation; see
-        :func:`boostrank.significance.effect_size`.
-    power : float in (0, 1), default 0.8
-        Probability that the test detects the difference; it must be larger than `level`.
-    level : float in (0, 1), default 0.05
-        Probability that the test rejects although there is no difference.
-
-    Returns
-    -------
-    ndarray, the shape of `effect`
-        At least 2; infinite where the effect is 0, NaN where it is NaN.
-
-    Raises
-    ------
-    ValueError
-        If `power` or `level` is out of range.
-
-    References
-    ----------
-    Guenther, "Sample size formulas for normal theory t tests", The American Statistician 1981.
-    Sakai, "Topic set size design", Information Retrieval Journal 2016.
-
-    Examples
-    --------
-    >>> import boostrank as br
-    >>> br.significance.required_queries([0.1, -0.5, 0.0]).tolist()
-    [787.0, 34.0, inf]
-    """
-    check_number("level", level, above=0, below=1)
-    check_number("power", power, above=level, below=1)
-    rejected, detected = scipy.special.ndtri(1.0 - level / 2.0), scipy.special.ndtri(power)
-    effects = np.abs(as_floats(effect, "effect", keep_shape=True))
-    with np.errstate(divide="ignore"):
-        return np.maximum(2.0, np.ceil(((rejected + detected) / effects) ** 2 + rejected**2 / 2.0))
-
-
-def paired_differences(
-    values: ArrayLike, baseline: ArrayLike, sample_weight: ArrayLike | None = None
-) -> tuple[Floats, Floats]:
-    """Values minus baseline on the queries that count: those that are not skipped and whose weight
-    is not 0.
-
-    Differences that are rounding errors are 0.
-
-    Parameters
-    ----------
-    values, baseline, sample_weight
-        As in :func:`confidence_interval`.
-
-    Returns
-    -------
-    differences : ndarray, shape (n_counted,)
-    weights : ndarray, shape (n_counted,)
-        With the mean 1, so that ``mean(weights * differences)`` is the weighted mean.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not match, a value is infinite, a query is NaN in only one of the two, no
-        query is left, or weights are negative, not finite or all 0.
-    """
-    left, right = as_floats(values, "values", keep_shape=True), as_floats(baseline, "baseline")
-    if left.ndim != 1 or left.shape != right.shape:
-        got = f"shapes {left.shape} and {right.shape}"
-        refuse("values and baseline", values, "paired by query or fold", got=got)
-    if np.isinf(left).any() or np.isinf(right).any():
-        raise ValueError("values and baseline must be finite, or NaN where a query is skipped")
-    if (np.isnan(left) != np.isnan(right)).any():
-        raise ValueError(
-            "a value is NaN in only one of values and baseline: evaluate both rankers on the same "
-            "queries"
-        )
-    weights: Floats = np.ones(len(right))
-    if sample_weight is not None:
-        weights = check_weights(as_floats(sample_weight, "sample_weight"))
-    if weights.shape != right.shape:
-        raise ValueError(
-            f"sample_weight must have one weight per query ({len(right)}); got shape "
-            f"{weights.shape}"
-        )
-    counts = ~np.isnan(right) & (weights > 0)
-    left, right = left[counts], right[counts]
-    if left.size == 0:
-        raise ValueError(
-            "there is no query or fold to compare: values and baseline are empty, or NaN everywhere"
-        )
-    differences = left - right
-    differences[np.abs(differences) < ROUNDING * max(np.abs(left).max(), np.abs(right).max())] = 0.0
-    return differences, weights[counts] / weights[counts].mean()
-
-
-def standardized(mean: ArrayLike, deviation: ArrayLike, largest: float = 1.0) -> Floats:
-    """Mean divided by standard deviation; 0 where the mean is 0, and infinite where only the
-    deviation is 0.
-
-    Means and deviations below the rounding errors of differences up to `largest` are 0.
-    """
-    means, deviations = np.asarray(mean, dtype=np.float64), np.asarray(deviation, dtype=np.float64)
-    tolerance = ROUNDING * largest
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(deviations <= tolerance, np.inf * np.sign(means), means / deviations)
-    return np.where(np.abs(means) <= tolerance, 0.0, ratio)
-
-
-def mean_and_skewness(differences: Floats) -> tuple[float, float]:
-    """Mean and skewness of weighted differences; the skewness is 0 if they are all equal.
-
-    The mean is rounded to twelve digits after the first of the largest difference, so that 0.2 is
-    0.2.
-    """
-    largest, mean = max(float(np.abs(differences).max()), 1e-300), float(differences.mean())
-    scaled = (differences - mean) / largest
-    skewness = float(standardized((scaled**3).mean(), (scaled**2).mean() ** 1.5))
-    return round(mean, 12 - math.ceil(math.log10(largest))), skewness
+    if p_value < MIN_SHOWN_P:
+        return f"<{MIN_SHOWN_P}"
+    if p_value > MAX_SHOWN_P:
+        return f">{MAX_SHOWN_P}"
+    return f"{p_value:.3f}"
 
 
 def _summary(differences: Floats, p_value: float) -> PairedTest:
-    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+    wins = int((differences > 0).sum())
+    losses = int((differences < 0).sum())
+    ties = len(differences) - wins - losses
     mean, skewness = mean_and_skewness(differences)
-    return PairedTest(mean, p_value, wins, len(differences) - wins - losses, losses, skewness)
+    return PairedTest(mean, p_value, wins, ties, losses, skewness)
 
 
-def _signed_sums(
-    differences: Floats, n_permutations: int | None, random_state: Any
-) -> Iterator[Floats]:
-    """Sums of the differences for all assignments of signs, or for `n_permutations` random ones.
+# Assignments of signs to the differences are arrays of bytes, one row for each assignment. The bits
+# of a byte are the signs of eight differences, an octet.
 
-    The bits of a byte are the signs of eight differences. For every eight differences, the sums for
-    the 256 values of a byte are computed once and stored in a table, which takes 256 bytes for each
-    query. The sum of an assignment is then the sum of one number of the table for every eight
-    differences.
+
+def _octets(differences: Floats) -> Floats:
+    """Rows of eight differences, at least one row; the last one ends with zeros."""
+    n_octets = max(1, math.ceil(len(differences) / 8))
+    octets = np.zeros((n_octets, 8))
+    octets.flat[: len(differences)] = differences
+    return octets
+
+
+def _blocks(n_assignments: int, n_bytes: int) -> Iterator[range]:
+    """The numbers of assignments, in blocks that fit into memory.
+
+    The generator draws four bytes at a time. With a multiple of four rows, the results do not
+    depend on the number of rows that are drawn at a time.
     """
-    n_bytes = max(1, -(-len(differences) // 8))
-    padded = np.zeros(8 * n_bytes)
-    padded[: len(differences)] = differences
-    table, offsets = (padded.reshape(n_bytes, 8) @ SIGNS).ravel(), 256 * np.arange(n_bytes)
-    total = 2 ** len(differences) if n_permutations is None else n_permutations
-    # The generator draws four bytes at a time. With a multiple of four rows, the results do not
-    # depend on the number of rows that are drawn at a time.
-    rows = 4 * max(1, MAX_NUMBERS_AT_ONCE // (4 * n_bytes))
-    random = as_generator(random_state)
-    for start in range(0, total, rows):
-        stop = min(start + rows, total)
-        if n_permutations is None:
-            bits: NDArray[np.uint8] = (
-                np.arange(start, stop, dtype="<u8").view(np.uint8).reshape(-1, 8)[:, :n_bytes]
-            )
-        else:
-            bits = random.integers(0, 256, size=(stop - start, n_bytes), dtype=np.uint8)
-        yield table[bits + offsets].sum(axis=1)
+    n_rows = 4 * max(1, MAX_NUMBERS_AT_ONCE // (4 * n_bytes))
+    for start in range(0, n_assignments, n_rows):
+        yield range(start, min(start + n_rows, n_assignments))
+
+
+def _all_signs(n_assignments: int, n_bytes: int) -> Iterator[Bytes]:
+    """All assignments of signs: the bits of the numbers of the assignments."""
+    for block in _blocks(n_assignments, n_bytes):
+        numbers = np.arange(block.start, block.stop, dtype="<u8")
+        yield numbers.view(np.uint8).reshape(-1, 8)[:, :n_bytes]
+
+
+def _random_signs(n_assignments: int, n_bytes: int, random: np.random.Generator) -> Iterator[Bytes]:
+    """Random assignments of signs."""
+    for block in _blocks(n_assignments, n_bytes):
+        yield random.integers(0, 256, size=(len(block), n_bytes), dtype=np.uint8)
+
+
+def _signed_sums(octets: Floats, assignments: Iterable[Bytes]) -> Iterator[Floats]:
+    """Sums of the differences with each of these assignments of signs.
+
+    For every octet, the sums for the 256 values of a byte are computed once and stored in a table,
+    which takes 256 bytes for each query. The sum of an assignment is then the sum of one number of
+    the table for every octet.
+    """
+    table = (octets @ SIGNS).ravel()
+    offsets = 256 * np.arange(len(octets))
+    for signs in assignments:
+        yield table[signs + offsets].sum(axis=1)

@@ -1,18 +1,22 @@
-"""The interface of every surrogate: a loss of each query, its gradient and diagonal Hessian, and
-its traits.
-"""
+"""The interface of surrogates: a loss of each query, its gradient and Hessian, and its traits."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.queries.compiled import LossForm
+from boostrank.kernels.derivatives import LossForm
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import Labels
+from boostrank.ndcg.targets import Normalize
+from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
+from boostrank.surrogates.bound import BoundSurrogate
+from boostrank.surrogates.loss import Loss
 
 HessianKind = Literal["exact", "majorant"]
 # Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain
@@ -21,16 +25,15 @@ BOUND_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class Surrogate(ABC):
-    """A loss of scores ``s`` and targets ``u``, one value for each query, that boosting minimizes
-    in place of NDCG.
+class Surrogate(Loss):
+    """A loss of scores ``s`` and targets ``u`` that boosting minimizes in place of NDCG.
 
-    A surrogate is immutable and holds its settings, but no data. Threads call its methods at the
-    same time, for different queries. Surrogates with equal settings compare equal, and ``repr`` is
-    the expression that makes the surrogate. A surrogate never sees relevance, only targets
-    (:mod:`boostrank.queries.dcg`). It consists of NumPy formulas over grouped arrays and of the
-    reductions of :class:`~boostrank.queries.segments.Segments`, and, where NumPy is too slow, of
-    functions of :mod:`boostrank.queries.compiled`.
+    It has one value for each query. A surrogate is immutable and holds its settings, but no data.
+    Threads call its methods at the same time, for different queries. Surrogates with equal settings
+    compare equal, and ``repr`` is the expression that makes the surrogate. A surrogate never sees
+    relevance, only targets (:mod:`boostrank.ndcg.targets`). It consists of NumPy formulas over
+    grouped arrays and of the reductions of :class:`~boostrank.queries.segments.Segments`, and,
+    where NumPy is too slow, of functions of :mod:`boostrank.kernels`.
 
     A new surrogate is a subclass of this class, or of a family that needs less code,
     :class:`~boostrank.surrogates.Separable` (a sum of convex functions of one score).
@@ -71,8 +74,6 @@ class Surrogate(ABC):
     #: scores. Then weights may differ within a query, and multiply the targets, so that the
     #: minimizer of the expected loss sorts like ``E[weight * target]``.
     linear_in_targets: ClassVar[bool] = False
-    #: Whether the loss stays the same when a constant is added to all scores of a query.
-    shift_invariant: ClassVar[bool] = False
     #: Whether the loss is least in the limit of infinitely long scores, and only their direction
     #: matters there.
     least_at_infinite_length: ClassVar[bool] = False
@@ -99,10 +100,28 @@ class Surrogate(ABC):
     #: do not take them are computed by the CPU.
     takes_device_arrays: ClassVar[bool] = False
 
+    def bind(
+        self,
+        labels: Labels,
+        queries: Queries,
+        dcg: DCG,
+        normalize: Normalize,
+        weights: Floats | None,
+    ) -> BoundSurrogate:
+        """Bind the surrogate to the targets of grouped labels."""
+        targets = labels.targets(self, queries, dcg, normalize)
+        if not self.within_bounds(targets).all():
+            low, high = self.target_bounds
+            raise ValueError(
+                f"{self!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} "
+                f"they reach from {targets.min():g} to {targets.max():g}: use normalize='dcg' with "
+                "a discount that starts at 1 or more, normalize='none' of ClickLabels, or another "
+                "surrogate"
+            )
+        return BoundSurrogate(self, targets, queries, weights)
+
     def within_bounds(self, targets: Floats) -> Bools:
-        """Whether each target is within `target_bounds`, apart from rounding; the result has the
-        shape of `targets`.
-        """
+        """Whether each target is within `target_bounds`, apart from rounding."""
         low, high = self.target_bounds
         return (targets >= low) & (targets <= high * (1.0 + BOUND_TOLERANCE))
 
@@ -122,16 +141,14 @@ class Surrogate(ABC):
     def gradient_hessian(
         self, scores: Floats, targets: Floats, queries: Segments
     ) -> tuple[Floats, Floats]:
-        """Gradient and diagonal Hessian of the loss with respect to the scores, each of shape
-        (n_documents,).
+        """Gradient and diagonal Hessian of the loss, each of shape (n_documents,).
 
-        The parameters are those of :meth:`loss`. The attribute `hessian` says which kind of Hessian
-        it is.
+        They are with respect to the scores. The parameters are those of :meth:`loss`. The attribute
+        `hessian` says which kind of Hessian it is.
         """
 
     def at(self, scores: Floats, queries: Segments) -> Surrogate:
-        """The loss with the weights that belong to these scores; the surrogate itself unless it is
-        `reweighted`.
+        """The loss with the weights of these scores; the surrogate itself unless `reweighted`.
 
         Parameters
         ----------
@@ -149,8 +166,7 @@ class Surrogate(ABC):
         return self
 
     def compiled_form(self) -> LossForm | None:
-        """The loss of the compiled library that is this surrogate, with its settings; None if the
-        library has none.
+        """The same loss in the compiled library, with its settings; None if it has no such loss.
 
         The library computes gradient and Hessian in one pass over the documents, up to rounding of
         float32. Callers use the function :func:`compiled_form`, which ignores a form that a
@@ -194,54 +210,34 @@ class Surrogate(ABC):
         return None
 
     def representative(self, scores: Floats) -> Floats:
-        """The scores that stand for all score vectors with the same loss, shape (n_distributions,
-        n_documents).
+        """The scores that stand for all score vectors with the same loss.
 
-        If a shift does not change the loss, these are `scores` shifted so that the mean of the
-        finite scores is 0. Otherwise these are `scores` themselves.
+        They have the shape of `scores`, (n_distributions, n_documents). If a shift does not change
+        the loss, these are `scores` shifted so that the mean of the finite scores is 0. Otherwise
+        these are `scores` themselves.
         """
         if not self.shift_invariant:
             return scores
         finite = np.isfinite(scores)
+        n_finite = finite.sum(axis=1, keepdims=True)
         total = np.where(finite, scores, 0.0).sum(axis=1, keepdims=True)
-        return np.where(
-            finite.any(axis=1, keepdims=True),
-            scores - total / np.maximum(finite.sum(1)[:, None], 1),
-            0.0,
-        )
+        centred = scores - total / np.maximum(n_finite, 1)
+        return np.where(n_finite > 0, centred, 0.0)
 
 
 def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:
-    """Minimizers for expected targets, both of shape (n_distributions, n_documents); None if no
-    formula is known.
+    """Minimizers for expected targets, both of shape (n_distributions, n_documents).
 
-    A formula that a subclass with another loss inherits is not used.
+    It is None if no formula is known. A formula that a subclass with another loss inherits is not
+    used.
     """
     if not is_defined_with(type(surrogate), "minimizer", "loss", "gradient_hessian"):
         return None
     return surrogate.minimizer(expected)
 
 
-def compiled_form(surrogate: Surrogate) -> LossForm | None:
-    """The loss of the compiled library that is this surrogate; None if it has none.
-
-    A subclass that does not define the method `compiled_form` itself has none, because its formulas
-    may differ.
-
-    Examples
-    --------
-    >>> from boostrank.surrogates import Poisson, Power, Profiled
-    >>> compiled_form(Power(0, max_step=1))
-    LossForm(name='power', settings=(0.0, 1.0))
-    >>> compiled_form(Profiled(Poisson())) is None
-    True
-    """
-    return surrogate.compiled_form() if "compiled_form" in vars(type(surrogate)) else None
-
-
 def is_defined_with(kind: type, method: str, *others: str) -> bool:
-    """Whether the definition of `method` that `kind` uses belongs to the definitions of the
-    `others` that it uses.
+    """Whether the definition of `method` that a class uses belongs to those of `others`.
 
     It does not if a subclass has redefined one of the others but has inherited `method`, which was
     written for the earlier definitions.

@@ -1,5 +1,4 @@
-"""Convex functions that losses consist of: an exponential function that does not overflow, and
-functions of a margin.
+"""Convex functions of which losses consist: a bounded exponential function and those of a margin.
 
 The exponential function is continued beyond an exponent of 50 by its second-order Taylor
 polynomial:

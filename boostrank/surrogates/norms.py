@@ -1,6 +1,4 @@
-"""Surrogates that penalize the scores by their q-norm, or normalize them by it as RankCosine
-does.
-"""
+"""Surrogates that penalize scores by their q-norm, or normalize them by it as RankCosine does."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number, check_settings, is_number, refuse, setting
-from boostrank.queries.compiled import LossForm
+from boostrank.kernels.derivatives import LossForm
 from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
 
@@ -33,11 +31,9 @@ class _QNorm(Surrogate):
 
     def exponents(self, sizes: Any) -> Any:
         """The exponent ``q`` for queries of these numbers of documents, an array of their shape."""
-        return (
-            np.log(sizes) + 2.0
-            if self.q == "log"
-            else np.full_like(sizes, self.q, dtype=np.float64)
-        )
+        if self.q == "log":
+            return np.log(sizes) + 2.0
+        return np.full_like(sizes, self.q, dtype=np.float64)
 
     def compiled_settings(self) -> tuple[float, ...]:
         """The exponent as the compiled library takes it, which is 0 for "log"."""
@@ -46,12 +42,11 @@ class _QNorm(Surrogate):
 
 @dataclass(frozen=True)
 class PNorm(_QNorm):
-    """Scores penalized by their squared q-norm: ``1/2 ||s||_q^2 - <s, u> + 1/2 ||u||_p^2`` with
-    ``1/p + 1/q = 1``.
+    """Scores penalized by their squared q-norm: ``1/2 ||s||_q^2 - <s, u> + 1/2 ||u||_p^2``.
 
-    The gradient is ``sign(s_j) |s_j|^(q - 1) ||s||_q^(2 - q) - u_j``. The minimizer is the gradient
-    of ``1/2 ||.||_p^2`` at ``E[u]``, which is ``E[u]^(p - 1)`` times a number and so sorts like
-    ``E[u]``.
+    Here ``1/p + 1/q = 1``. The gradient is ``sign(s_j) |s_j|^(q - 1) ||s||_q^(2 - q) - u_j``. The
+    minimizer is the gradient of ``1/2 ||.||_p^2`` at ``E[u]``, which is ``E[u]^(p - 1)`` times a
+    number and so sorts like ``E[u]``.
 
     The Hessian returned is the constant ``q - 1``. It is a majorant for all scores, also at ``s =
     0``, where the potential has no second derivative (the page theory/norms of the guide).
@@ -96,7 +91,9 @@ class PNorm(_QNorm):
 
     def best_constant(self, targets: Floats, queries: Segments, weights: Floats | None) -> float:
         # In a query of m documents, the potential at the constant score c is c^2 m^(2 / q) / 2.
-        weight = np.ones(queries.n_segments) if weights is None else weights[queries.starts]
+        weight: Floats = np.ones(queries.n_segments)
+        if weights is not None:
+            weight = weights[queries.starts]
         potentials = queries.sizes ** (2.0 / self.exponents(queries.sizes))
         return float(weight @ queries.sum(targets) / (weight @ potentials))
 
@@ -113,13 +110,13 @@ class PNorm(_QNorm):
 
 @dataclass(frozen=True)
 class NormalizedPNorm(_QNorm):
-    """Scores normalized by a smoothed q-norm: ``-<s, u> / N(s)`` with ``N(s) = (sum_j |s_j|^q +
-    epsilon^q)^(1/q)``.
+    """Scores normalized by a smoothed q-norm: ``-<s, u> / N(s)``.
 
-    The paper's loss has ``N(s) = ||s||_q``, which is not defined at ``s = 0``, where boosting
-    starts. With ``a = <s, u> / N(s)`` the gradient is ``(a grad N(s) - u) / N(s)``. The loss is not
-    convex. For expected targets ``v`` it has no minimum: it is least in the limit of scores ``t
-    v^(p - 1)`` with ``1/p + 1/q = 1`` and ``t`` to infinity, which sort like ``v``.
+    The norm is ``N(s) = (sum_j |s_j|^q + epsilon^q)^(1/q)``. The paper's loss has ``N(s) =
+    ||s||_q``, which is not defined at ``s = 0``, where boosting starts. With ``a = <s, u> / N(s)``
+    the gradient is ``(a grad N(s) - u) / N(s)``. The loss is not convex. For expected targets ``v``
+    it has no minimum: it is least in the limit of scores ``t v^(p - 1)`` with ``1/p + 1/q = 1`` and
+    ``t`` to infinity, which sort like ``v``.
 
     The Hessian returned is the majorant ``max(q + 1, 4) B / N^2``, the same for all documents of a
     query, with ``B = ||u||_1^(1 - 2/q) ||u||_2^(2/q)`` (proof: the page theory/norms of the guide).
@@ -166,19 +163,23 @@ class NormalizedPNorm(_QNorm):
     ) -> tuple[Floats, Floats]:
         norm, slope = self._norm_and_slope(scores, queries)
         alignment = queries.sum(scores * targets) / norm
-        gradient = slope * queries.repeat(alignment / norm) - targets * queries.repeat(1.0 / norm)
-        return gradient, queries.repeat(self._curvature_bound(targets, queries) / norm / norm)
+        of_norm = slope * queries.repeat(alignment / norm)
+        gradient = of_norm - targets * queries.repeat(1.0 / norm)
+        bound = self._curvature_bound(targets, queries)
+        return gradient, queries.repeat(bound / norm / norm)
 
     def _norm_and_slope(self, scores: Floats, queries: Segments) -> tuple[Floats, Floats]:
         q = self.exponents(queries.sizes)
         norm, slope = _norm_and_slope(scores, q, queries)
         largest = np.maximum(norm, self.epsilon)
-        smoothed = largest * ((norm / largest) ** q + (self.epsilon / largest) ** q) ** (1.0 / q)
+        powers = (norm / largest) ** q + (self.epsilon / largest) ** q
+        smoothed = largest * powers ** (1.0 / q)
         return smoothed, slope * queries.repeat((norm / smoothed) ** (q - 1.0))
 
     def _curvature_bound(self, targets: Floats, queries: Segments) -> Floats:
         q = self.exponents(queries.sizes)
-        mass, length = queries.sum(targets), np.sqrt(queries.sum(targets**2))
+        mass = queries.sum(targets)
+        length = np.sqrt(queries.sum(targets**2))
         return np.maximum(q + 1.0, 4.0) * mass ** (1.0 - 2.0 / q) * length ** (2.0 / q)
 
     least_at_infinite_length: ClassVar[bool] = True
@@ -198,11 +199,11 @@ class NormalizedPNorm(_QNorm):
 
 @dataclass(frozen=True)
 class Cosine(NormalizedPNorm):
-    """RankCosine: the smoothed negative cosine of scores and targets, ``-<s, u> / sqrt(||s||_2^2 +
-    epsilon^2)``.
+    """RankCosine: the smoothed negative cosine of scores and targets.
 
-    It is :class:`NormalizedPNorm` with ``q = 2``. With the targets of ``normalize="dcg"`` it is
-    consistent; with ``normalize="l2"`` it is the original RankCosine, which is not consistent.
+    The loss is ``-<s, u> / sqrt(||s||_2^2 + epsilon^2)``. It is :class:`NormalizedPNorm` with ``q =
+    2``. With the targets of ``normalize="dcg"`` it is consistent; with ``normalize="l2"`` it is the
+    original RankCosine, which is not consistent.
 
     The Hessian returned is ``(2 / sqrt 3) ||u||_2 / N^2`` with ``N = sqrt(||s||_2^2 + epsilon^2)``,
     a smaller majorant than that of :class:`NormalizedPNorm` (proof: the page theory/norms of the
@@ -249,10 +250,10 @@ class Cosine(NormalizedPNorm):
 
 
 def _norm_and_slope(values: Floats, q: Floats, queries: Segments) -> tuple[Floats, Floats]:
-    """``||x||_q`` of each query and its gradient ``sign(x_j) (|x_j| / ||x||_q)^(q - 1)``, which is
-    0 where ``x = 0``.
+    """``||x||_q`` of each query and its gradient ``sign(x_j) (|x_j| / ||x||_q)^(q - 1)``.
 
-    `values` and the gradient have shape (n_documents,); `q` and the norm have shape (n_queries,).
+    The gradient is 0 where ``x = 0``. `values` and the gradient have shape (n_documents,); `q` and
+    the norm have shape (n_queries,).
     """
     largest = queries.max(np.abs(values))
     largest[largest == 0.0] = 1.0

@@ -19,14 +19,18 @@ from typing import ClassVar
 import numpy as np
 
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.queries import compiled
-from boostrank.queries.compiled import pair_derivatives
+from boostrank.kernels.derivatives import PairForm, pair_derivatives
 from boostrank.queries.segments import Segments, parts, ranges
 from boostrank.surrogates.base import Surrogate
 from boostrank.surrogates.convex_functions import get_margin
 
 # Largest number of pairs in memory at a time. The pairs of one document are never divided.
 BLOCK_PAIRS = 65_536
+# The losses that have a form in C, by their margin.
+_FORMS = {
+    "logistic": PairForm("pairwise_logistic"),
+    "squared-hinge": PairForm("pairwise_squared_hinge"),
+}
 
 
 @dataclass(frozen=True)
@@ -65,11 +69,11 @@ class GainWeightedPairs(Surrogate):
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         phi = get_margin(self.margin).value
+        of_itself = phi(np.zeros(1))
         sums = np.zeros_like(scores)
         for winners, pairs, losers in _pairs(targets, queries):
-            sums[winners] = pairs.sum(phi(pairs.repeat(scores[winners]) - scores[losers])) - phi(
-                np.zeros(1)
-            )
+            margins = pairs.repeat(scores[winners]) - scores[losers]
+            sums[winners] = pairs.sum(phi(margins)) - of_itself
         return queries.sum(targets * sums)
 
     def gradient_hessian(
@@ -79,21 +83,21 @@ class GainWeightedPairs(Surrogate):
         return gradient, 2.0 * np.maximum(diagonal, 0.0)
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        """Gradient, and the exact diagonal of the Hessian, which rounding may make slightly
-        negative.
-        """
-        if self.margin == "logistic" and compiled.is_available():
-            return pair_derivatives("pairwise_logistic", scores, targets, queries)
-        if self.margin == "squared-hinge" and compiled.is_available():
-            ranking = queries.sort(scores, stable=False)
-            return pair_derivatives(
-                "pairwise_squared_hinge", scores, targets, queries, ranking=ranking
-            )
+        """Gradient and exact diagonal of the Hessian; rounding may make it slightly negative."""
+        form = _FORMS.get(self.margin)
+        return pair_derivatives(form, self._of_all_pairs, scores, targets, queries)
+
+    def _of_all_pairs(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
+        """As :meth:`_exact`, with NumPy."""
         derivatives = get_margin(self.margin).slope_curvature
-        gradient, diagonal = np.zeros_like(scores), np.zeros_like(scores)
+        gradient = np.zeros_like(scores)
+        diagonal = np.zeros_like(scores)
         for winners, pairs, losers in _pairs(targets, queries):
             slope, curvature = derivatives(pairs.repeat(scores[winners]) - scores[losers])
-            weight, first = pairs.repeat(targets[winners]), losers.min()
+            weight = pairs.repeat(targets[winners])
+            first = losers.min()
             for result, values, sign in ((gradient, slope, -1.0), (diagonal, curvature, 1.0)):
                 values *= weight
                 result[winners] += pairs.sum(values)
@@ -144,7 +148,8 @@ class PairwiseSquared(GainWeightedPairs):
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         centred = scores - queries.repeat(queries.mean(scores))
-        total, sizes = queries.repeat(queries.sum(targets)), queries.repeat(queries.sizes)
+        total = queries.repeat(queries.sum(targets))
+        sizes = queries.repeat(queries.sizes)
         weight = sizes * targets + total
         cross = queries.repeat(queries.sum(targets * centred))
         return weight * centred - cross - sizes * targets + total, weight - 2.0 * targets
@@ -173,19 +178,14 @@ class PairwiseSquaredHinge(GainWeightedPairs):
 
 
 def _pairs(targets: Floats, queries: Segments) -> Iterator[tuple[Ints, Segments, Ints]]:
-    """Blocks of pairs of a document with a positive target and a document of its query, which may
-    be itself.
+    """Blocks of pairs of a document with a positive target and any document of its query.
 
     Yields ``(winners, pairs, losers)``, where `winners` and `losers` are row numbers, and the
     segments `pairs` have the losers of each winner.
     """
     with_target = np.flatnonzero(targets > 0)
-    first, sizes = (
-        queries.repeat(values)[with_target] for values in (queries.starts, queries.sizes)
-    )
+    first = queries.repeat(queries.starts)[with_target]
+    sizes = queries.repeat(queries.sizes)[with_target]
     for block in parts(np.cumsum(sizes), BLOCK_PAIRS):
-        yield (
-            with_target[block],
-            Segments.from_sizes(sizes[block]),
-            ranges(first[block], sizes[block]),
-        )
+        losers = ranges(first[block], sizes[block])
+        yield with_target[block], Segments.from_sizes(sizes[block]), losers

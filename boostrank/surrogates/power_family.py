@@ -1,15 +1,14 @@
-"""The power family: losses between and beyond softmax cross entropy and gain-weighted exponential
-pairs.
+"""The power family: losses around softmax cross entropy and gain-weighted exponential pairs.
 
 With ``p = softmax(s)``, ``x_i = 1 / p_i = sum_j exp(s_j - s_i)`` and an exponent ``a > -1``, the
 loss of a query is
 
-    loss(s, u) = sum_i u_i f(x_i),     f(x) = (x^a - 1) / a,     and f(x) = log x for a = 0, which is the limit.
+    loss(s, u) = sum_i u_i f(x_i),     f(x) = (x^a - 1) / a,
 
-It is convex for ``a >= 0``, and consistent for every ``a > -1``. Where ``a log x_i`` is above 50,
-``x_i^a`` is replaced by its continuation of :mod:`boostrank.surrogates.convex_functions`, which
-does not overflow. The page theory/power_family of the guide proves consistency, majorants and
-bounds of the steps.
+and ``f(x) = log x`` for ``a = 0``, which is the limit. The loss is convex for ``a >= 0``, and
+consistent for every ``a > -1``. Where ``a log x_i`` is above 50, ``x_i^a`` is replaced by its
+continuation of :mod:`boostrank.surrogates.convex_functions`, which does not overflow. The page
+theory/power_family of the guide proves consistency, majorants and bounds of the steps.
 """
 
 from __future__ import annotations
@@ -22,16 +21,19 @@ import scipy
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number
-from boostrank.queries.compiled import LossForm
+from boostrank.kernels.derivatives import LossForm
 from boostrank.queries.segments import Segments
-from boostrank.surrogates import convex_functions
 from boostrank.surrogates.base import Surrogate
+from boostrank.surrogates.convex_functions import (
+    MAX_EXPONENT,
+    continued_exp,
+    continued_exp_derivatives,
+)
 
 
 @dataclass(frozen=True)
 class Power(Surrogate):
-    """The loss ``sum_i u_i (x_i^a - 1) / a`` with ``x_i = sum_j exp(s_j - s_i)`` and the exponent
-    ``a > -1``.
+    """The loss ``sum_i u_i (x_i^a - 1) / a`` with ``x_i = sum_j exp(s_j - s_i)`` and ``a > -1``.
 
     ``Power(0)`` is softmax cross entropy, ``sum_i u_i log x_i``, and named "softmax" with
     ``max_step=1``. ``Power(1)``, named "pairwise-exponential", is ``sum_i u_i sum_{j != i} exp(s_j
@@ -114,8 +116,9 @@ class Power(Surrogate):
         exponents = self.exponent * log_x
         # exprel(y) is (exp(y) - 1) / y, which is 1 for y = 0.
         values = log_x * scipy.special.exprel(exponents)
-        distant = exponents > convex_functions.MAX_EXPONENT
-        values[distant] = (convex_functions.continued_exp(exponents[distant]) - 1.0) / self.exponent
+        distant = exponents > MAX_EXPONENT
+        powers = continued_exp(exponents[distant])
+        values[distant] = (powers - 1.0) / self.exponent
         return queries.sum(targets * values)
 
     def gradient_hessian(
@@ -124,15 +127,14 @@ class Power(Surrogate):
         centred = scores - queries.repeat(queries.max(scores))
         exponentials = np.exp(centred)
         total = queries.sum(exponentials)
-        slope, curvature, ratio = self._derivatives(
-            queries.repeat(np.log(total)) - centred, targets, queries
-        )
+        log_x = queries.repeat(np.log(total)) - centred
+        slope, curvature, ratio = self._derivatives(log_x, targets, queries)
         expected = exponentials * queries.repeat(queries.sum(slope) / total)
+        growth = 1.0 + ratio
         # The factors of `expected` and of `slope` in the majorant are raised to `least`.
-        growth, least = 1.0 + ratio, 0.0 if self.max_step is None else 1.0 / self.max_step
-        increase = np.maximum(least - growth, 0.0) * expected + np.maximum(
-            least * slope - growth * curvature, 0.0
-        )
+        least = self._min_factor()
+        raised_slope = np.maximum(least * slope - growth * curvature, 0.0)
+        increase = np.maximum(least - growth, 0.0) * expected + raised_slope
         # D of the page theory/power_family.
         hessian = expected
         if self.exponent > 0:
@@ -152,24 +154,28 @@ class Power(Surrogate):
         if a == 0:
             return targets, 0.0, 0.0
         exponents = a * log_x
-        if exponents.max() <= convex_functions.MAX_EXPONENT:
+        if exponents.max() <= MAX_EXPONENT:
             slope = np.exp(exponents) * targets
             return (slope, a * slope, a) if a > 0 else (slope, 0.0, 0.0)
-        slope, curvature = convex_functions.continued_exp_derivatives(exponents)
-        slope, curvature = slope * targets, curvature * (a * targets)
-        mass, second = queries.sum(slope), queries.sum(curvature)
-        # Where the mass is 0, the second sum is too.
-        return slope, curvature, queries.repeat(second / np.where(mass > 0, mass, 1.0))
+        slope, curvature = continued_exp_derivatives(exponents)
+        slope = slope * targets
+        curvature = curvature * (a * targets)
+        mass = queries.sum(slope)
+        # Where the mass is 0, the sum of the curvatures is too.
+        ratio = queries.sum(curvature) / np.where(mass > 0, mass, 1.0)
+        return slope, curvature, queries.repeat(ratio)
+
+    def _min_factor(self) -> float:
+        """The factors with which no step of a document is longer than `max_step`."""
+        return 0.0 if self.max_step is None else 1.0 / self.max_step
 
     def minimizer(self, expected: Floats) -> Floats | None:
         with np.errstate(divide="ignore"):
             scores = self.representative(np.log(expected) / (1.0 + self.exponent))
         log_x = scipy.special.logsumexp(scores, axis=1, keepdims=True) - scores
         # The formula is that of the loss without its continuation for distant scores.
-        inside = self.exponent * log_x[np.isfinite(scores)] <= convex_functions.MAX_EXPONENT
+        inside = self.exponent * log_x[np.isfinite(scores)] <= MAX_EXPONENT
         return scores if inside.all() else None
 
     def compiled_form(self) -> LossForm | None:
-        return LossForm(
-            "power", (float(self.exponent), 0.0 if self.max_step is None else 1.0 / self.max_step)
-        )
+        return LossForm("power", (float(self.exponent), self._min_factor()))

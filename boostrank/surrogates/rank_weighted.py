@@ -34,9 +34,8 @@ import scipy
 
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.inputs.checks import check_count, check_flag, check_settings, setting
-from boostrank.queries import compiled
-from boostrank.queries.compiled import pair_derivatives
-from boostrank.queries.dcg import DCG
+from boostrank.kernels.derivatives import PairForm, pair_derivatives
+from boostrank.ndcg.dcg import DCG
 from boostrank.queries.segments import Segments, parts, ranges
 from boostrank.surrogates.base import HessianKind, Surrogate
 
@@ -48,15 +47,15 @@ MIN_DISTANCE = 0.01
 
 
 class TieGroups(NamedTuple):
-    """The groups of documents with equal scores, by decreasing score within each query, and weights
-    of their pairs.
+    """The groups of documents with equal scores, and weights of their pairs.
 
-    The weight of a pair of documents is the mean over the rankings that agree with the scores. A
-    group of ``n`` documents has the ranks ``a + 1, ..., a + n``, of which ``t`` are within the
-    truncation. With the mean ``D`` of their discounts, ``p = t / n`` and ``e = (d(a + 1) + ... +
-    d(a + t)) / n``, the weight of a document of a group ``g`` and one of a group ``h`` with lower
-    scores is ``e_g - p_g D_h``. So sums over pairs of documents are sums over pairs of groups. The
-    page theory/consistent_lambdarank of the guide has the proof.
+    Groups are sorted by decreasing score within each query. The weight of a pair of documents is
+    the mean over the rankings that agree with the scores. A group of ``n`` documents has the ranks
+    ``a + 1, ..., a + n``, of which ``t`` are within the truncation. With the mean ``D`` of their
+    discounts, ``p = t / n`` and ``e = (d(a + 1) + ... + d(a + t)) / n``, the weight of a document
+    of a group ``g`` and one of a group ``h`` with lower scores is ``e_g - p_g D_h``. So sums over
+    pairs of documents are sums over pairs of groups. The page theory/consistent_lambdarank of the
+    guide has the proof.
 
     Attributes
     ----------
@@ -96,25 +95,34 @@ class TieGroups(NamedTuple):
         `truncation` None counts all ranks. If `divides` is True, weights are divided by the
         distances of scores, unless all scores of a query are equal.
         """
-        order, longest = queries.sort(scores, stable=False), int(queries.sizes.max())
+        order = queries.sort(scores, stable=False)
+        longest = int(queries.sizes.max())
         members = queries.runs(scores[order])
         per_query = Segments(np.searchsorted(members.indptr, queries.indptr))
         is_divided = per_query.repeat((per_query.sizes > 1) & divides)
-        counts = (queries.positions < (longest if truncation is None else truncation)).astype(
-            np.float64
-        )
-        d, n = DCG().discounts(longest)[queries.positions], members.sizes
+        last = longest if truncation is None else truncation
+        counts = (queries.positions < last).astype(np.float64)
+        d = DCG().discounts(longest)[queries.positions]
+        n = members.sizes
         # The factors of the page theory/consistent_lambdarank; a discount has the index k of its
         # rank in the group.
-        size, top, k = members.repeat(n), members.repeat(members.sum(counts)), members.positions + 1
+        size = members.repeat(n)
+        top = members.repeat(members.sum(counts))
+        k = members.positions + 1
         factors = np.where(k <= top, size - k, 0) - np.minimum(k - 1, top)
-        within = (
-            members.sum(factors * d)
-            / np.maximum(n * (n - 1) / 2, 1)
-            / np.where(is_divided, MIN_DISTANCE, 1.0)
+        n_pairs = np.maximum(n * (n - 1) / 2, 1)
+        distance = np.where(is_divided, MIN_DISTANCE, 1.0)
+        return cls(
+            order,
+            members,
+            per_query,
+            scores=scores[order[members.starts]],
+            is_divided=is_divided,
+            lead=members.mean(counts * d),
+            share=members.mean(counts),
+            discount=members.mean(d),
+            within=members.sum(factors * d) / n_pairs / distance,
         )
-        values = members.mean(counts * d), members.mean(counts), members.mean(d), within
-        return cls(order, members, per_query, scores[order[members.starts]], is_divided, *values)
 
     def pairs(self) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
         """The pairs of two groups of a query that have a positive weight, in blocks.
@@ -126,10 +134,8 @@ class TieGroups(NamedTuple):
         top = np.flatnonzero(self.share > 0.0)
         sizes = self.per_query.repeat(self.per_query.ends)[top] - top - 1
         for block in parts(np.cumsum(sizes), BLOCK_PAIRS):
-            first, second = (
-                np.repeat(top[block], sizes[block]),
-                ranges(top[block] + 1, sizes[block]),
-            )
+            first = np.repeat(top[block], sizes[block])
+            second = ranges(top[block] + 1, sizes[block])
             difference = self.scores[first] - self.scores[second]
             distance = np.where(self.is_divided[first], difference + MIN_DISTANCE, 1.0)
             weight = (self.lead[first] - self.share[first] * self.discount[second]) / distance
@@ -138,8 +144,7 @@ class TieGroups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WeightedPairs(Surrogate):
-    """Logistic pairs weighted by both targets, with fixed weights, for the documents of one data
-    set.
+    """Logistic pairs with fixed weights, times both targets, for the documents of one data set.
 
     :meth:`ConsistentLambdaRank.at` returns it. It computes the pairs of documents one after the
     other, for tests and for theory; boosting would need several times as long.
@@ -153,7 +158,8 @@ class WeightedPairs(Surrogate):
 
     Examples
     --------
-    >>> pairs, queries = WeightedPairs(np.array([0]), np.array([1]), np.array([2.0])), Segments.from_sizes([2])
+    >>> pairs = WeightedPairs(np.array([0]), np.array([1]), np.array([2.0]))
+    >>> queries = Segments.from_sizes([2])
     >>> pairs.gradient_hessian(np.zeros(2), np.array([1.0, 0.0]), queries)[0].tolist()
     [-1.0, 1.0]
     """
@@ -166,34 +172,32 @@ class WeightedPairs(Surrogate):
     hessian: ClassVar[HessianKind] = "majorant"
 
     def factors(self, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
-        """Factors of ``log(1 + exp(s_j - s_i))`` and of ``log(1 + exp(s_i - s_j))`` for each pair
-        ``i, j``.
-        """
+        """Factors of ``log(1 + exp(s_j - s_i))`` and ``log(1 + exp(s_i - s_j))`` of pairs i, j."""
         return self.weight * targets[self.first], self.weight * targets[self.second]
 
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         difference = scores[self.first] - scores[self.second]
         for_first, for_second = self.factors(targets, queries)
-        losses = for_first * np.logaddexp(0.0, -difference) + for_second * np.logaddexp(
-            0.0, difference
-        )
-        return self.sums(losses, queries)
+        of_first = for_first * np.logaddexp(0.0, -difference)
+        of_second = for_second * np.logaddexp(0.0, difference)
+        return self.sums(of_first + of_second, queries)
 
     def gradient_hessian(
         self, scores: Floats, targets: Floats, queries: Segments
     ) -> tuple[Floats, Floats]:
-        difference, n = scores[self.first] - scores[self.second], len(scores)
-        first_wins, second_wins = (
-            np.exp(-np.logaddexp(0.0, sign * difference)) for sign in (-1.0, 1.0)
-        )
+        n = len(scores)
+        difference = scores[self.first] - scores[self.second]
+        first_wins = np.exp(-np.logaddexp(0.0, -difference))
+        second_wins = np.exp(-np.logaddexp(0.0, difference))
         for_first, for_second = self.factors(targets, queries)
         slope = for_second * first_wins - for_first * second_wins
         curvature = (for_first + for_second) * first_wins * second_wins
         gradient: Any = np.bincount(self.first, slope, n) - np.bincount(self.second, slope, n)
-        hessian: Any = np.bincount(self.first, curvature, n) + np.bincount(
-            self.second, curvature, n
-        )
-        return gradient, hessian * (2.0 if self.hessian == "majorant" else 1.0)
+        hessian: Any = np.bincount(self.first, curvature, n)
+        hessian = hessian + np.bincount(self.second, curvature, n)
+        if self.hessian == "majorant":
+            hessian = hessian * 2.0
+        return gradient, hessian
 
     def queries_of_pairs(self, queries: Segments) -> Ints:
         """Number of the query of each pair."""
@@ -201,10 +205,9 @@ class WeightedPairs(Surrogate):
 
     def sums(self, values: Floats, queries: Segments) -> Floats:
         """Sum over the pairs of each query."""
-        # The result is of integers if there are no pairs.
-        return np.bincount(self.queries_of_pairs(queries), values, queries.n_segments).astype(
-            np.float64, copy=False
-        )
+        sums = np.bincount(self.queries_of_pairs(queries), values, queries.n_segments)
+        # They are integers if there are no pairs.
+        return sums.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -230,8 +233,7 @@ class ReweightedPairs(Surrogate):
 
 @dataclass(frozen=True)
 class ConsistentLambdaRank(ReweightedPairs):
-    """Logistic pairs weighted by both targets, and by the current ranks and scores: LambdaMART made
-    consistent.
+    """LambdaMART made consistent: logistic pairs weighted by both targets and the current ranks.
 
     With the weights ``w_ij`` of the current scores and ``sigma_ij = 1 / (1 + exp(s_j - s_i))``, the
     gradient is ``sum_j w_ij (u_j sigma_ij - u_i sigma_ji)``, and the exact diagonal of the Hessian
@@ -291,22 +293,24 @@ class ConsistentLambdaRank(ReweightedPairs):
     def gradient_hessian(
         self, scores: Floats, targets: Floats, queries: Segments
     ) -> tuple[Floats, Floats]:
-        if not compiled.is_available():
-            return self._with_numpy(scores, targets, queries)
-        longest, ranking = int(queries.sizes.max()), queries.sort(scores, stable=False)
-        truncation = longest if self.truncation is None else self.truncation
-        settings = DCG().discounts(longest), truncation, self.divide_by_distance, MIN_DISTANCE
-        gradient, diagonal = pair_derivatives(
-            "rank_weighted", scores, targets, queries, *settings, ranking=ranking
-        )
+        form = self._form(int(queries.sizes.max()))
+        gradient, diagonal = pair_derivatives(form, self._exact, scores, targets, queries)
         return gradient, 2.0 * diagonal
 
-    def _with_numpy(
-        self, scores: Floats, targets: Floats, queries: Segments
-    ) -> tuple[Floats, Floats]:
+    def _form(self, longest: int) -> PairForm:
+        """The loss in C, for queries of at most `longest` documents."""
+        truncation = longest if self.truncation is None else self.truncation
+        discounts = DCG().discounts(longest)
+        settings = (discounts, truncation, self.divide_by_distance, MIN_DISTANCE)
+        return PairForm("rank_weighted", settings)
+
+    def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
+        """Gradient and exact diagonal of the Hessian, with NumPy."""
         groups = TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
-        n, u = groups.members.sizes, targets[groups.order]
-        mass, half = groups.members.sum(u), groups.within / 2.0
+        n = groups.members.sizes
+        u = targets[groups.order]
+        mass = groups.members.sum(u)
+        half = groups.within / 2.0
         # For a document with the target u, the gradient is a term of its group minus u times
         # another one, and the diagonal of the Hessian is a third term plus u times a fourth. At
         # first, they are those of the pairs of two documents of one group. A document is in no pair
@@ -327,14 +331,16 @@ class ConsistentLambdaRank(ReweightedPairs):
                 term += np.bincount(first, of_first * sums[second], len(n))
                 term += np.bincount(second, of_second * sums[first], len(n))
         gain, loss, others, factor = (groups.members.repeat(term) for term in terms)
-        gradient, hessian = np.empty_like(u), np.empty_like(u)
+        gradient = np.empty_like(u)
         gradient[groups.order] = gain - u * loss
-        hessian[groups.order] = 2.0 * (others + u * factor)
+        hessian = np.empty_like(u)
+        hessian[groups.order] = others + u * factor
         return gradient, hessian
 
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
         groups = TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
-        counts, starts = groups.members.sizes, groups.members.starts
+        counts = groups.members.sizes
+        starts = groups.members.starts
         several = np.flatnonzero(counts > 1)
         blocks = [(several, several, groups.within[several])]
         blocks += [(first, second, weight) for first, second, _, weight in groups.pairs()]
@@ -348,15 +354,14 @@ class ConsistentLambdaRank(ReweightedPairs):
         at_second += np.repeat(starts[second], sizes)
         weight = np.repeat(weight, sizes)
         counted = (at_first < at_second) & (weight > 0.0)
-        return WeightedPairs(
-            groups.order[at_first[counted]], groups.order[at_second[counted]], weight[counted]
-        )
+        winners = groups.order[at_first[counted]]
+        losers = groups.order[at_second[counted]]
+        return WeightedPairs(winners, losers, weight[counted])
 
 
 @dataclass(frozen=True, eq=False)
 class FixedLambdaMART(WeightedPairs):
-    """:class:`LambdaMART` with fixed weights, for the documents of one data set;
-    :meth:`LambdaMART.at` returns it.
+    """:class:`LambdaMART` with fixed weights, for one data set; :meth:`LambdaMART.at` returns it.
 
     Parameters
     ----------
@@ -374,11 +379,13 @@ class FixedLambdaMART(WeightedPairs):
 
     def factors(self, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         gap = self.weight * (targets[self.first] - targets[self.second])
-        for_first, for_second = np.maximum(gap, 0.0), np.maximum(-gap, 0.0)
+        for_first = np.maximum(gap, 0.0)
+        for_second = np.maximum(-gap, 0.0)
         if not self.normalize:
             return for_first, for_second
         second_wins = scipy.special.expit(self.scores[self.second] - self.scores[self.first])
-        total = 2.0 * self.sums(for_first * second_wins + for_second * (1.0 - second_wins), queries)
+        slopes = for_first * second_wins + for_second * (1.0 - second_wins)
+        total = 2.0 * self.sums(slopes, queries)
         factor = np.divide(np.log2(1.0 + total), total, out=np.ones_like(total), where=total > 0)
         of_pairs = factor[self.queries_of_pairs(queries)]
         return for_first * of_pairs, for_second * of_pairs

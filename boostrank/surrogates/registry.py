@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from boostrank.inputs.checks import did_you_mean
-from boostrank.queries.dcg import CONSISTENT_NORMALIZATION
+from boostrank.ndcg.targets import CONSISTENT_NORMALIZATION
 from boostrank.surrogates.base import Surrogate
 
 # A line for each loss: its name, the module of its class in this package, and what makes it from
@@ -81,8 +81,7 @@ def get_surrogate(surrogate: str | Surrogate) -> Surrogate:
         return SURROGATES[surrogate]
     raise ValueError(
         f"unknown surrogate {surrogate!r}{did_you_mean(surrogate, SURROGATES)}; "
-        f"boostrank.surrogates.SURROGATES "
-        "has all names; or give an instance of Surrogate"
+        "boostrank.surrogates.SURROGATES has all names; or give an instance of Surrogate"
     )
 
 

@@ -1,5 +1,4 @@
-"""Separable surrogates, which are sums over documents of a convex function of one score, and their
-profiled forms.
+"""Separable surrogates, sums over documents of a function of one score; their profiled forms.
 
 With a strictly convex ``w``, the potential ``W(s) = sum_j w(s_j)`` and its conjugate ``psi``, the
 loss
@@ -21,11 +20,15 @@ from typing import ClassVar
 import numpy as np
 import scipy
 
-from boostrank.inputs.arrays import Floats
-from boostrank.queries.compiled import LossForm
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.kernels.derivatives import LossForm
 from boostrank.queries.segments import Segments
-from boostrank.surrogates import convex_functions
 from boostrank.surrogates.base import Surrogate, is_defined_with
+from boostrank.surrogates.convex_functions import (
+    MAX_EXPONENT,
+    continued_exp,
+    continued_exp_derivatives,
+)
 
 # Stands for a score of minus infinity: exp(-800) is 0, and unlike minus infinity it gives 0, not
 # NaN, times 0.
@@ -33,7 +36,8 @@ LOG_ZERO = -800.0
 # At a bound of the targets the intercept may be infinite. The mean slope of a query stays this far
 # from the bound, relative to the bound, or its sum of slopes stays this far from a bound of 0.
 # float32 does not resolve the difference.
-BOUND_MARGIN, ZERO_MARGIN = 1e-9, 1e-200
+BOUND_MARGIN = 1e-9
+ZERO_MARGIN = 1e-200
 # The search for an intercept ends with a step of at most this. The error of Newton's method is
 # about the square of its last step: 1e-8, less than float32 resolves.
 MAX_LAST_STEP = 1e-4
@@ -41,8 +45,7 @@ MAX_LAST_STEP = 1e-4
 
 @dataclass(frozen=True)
 class Separable(Surrogate):
-    """Base class of losses ``sum_j w(s_j) - s_j u_j + psi(u_j)`` with a strictly convex potential
-    ``w``.
+    """Base class of losses ``sum_j w(s_j) - s_j u_j + psi(u_j)`` with a strictly convex ``w``.
 
     A subclass defines `potential` and `slope_curvature`. It also defines `inverse_slope` and `dual`
     if these have closed forms, and `target_bounds` if ``w'`` does not take all values from 0 to
@@ -78,24 +81,27 @@ class Separable(Surrogate):
 
     @abstractmethod
     def slope_curvature(self, scores: Floats) -> tuple[Floats, Floats]:
-        """``w'(s)`` of each score, which is strictly increasing, and ``w''(s)``, which is
-        positive.
-        """
+        """``w'(s)`` of each score, strictly increasing, and ``w''(s)``, which is positive."""
 
     def inverse_slope(self, slopes: Floats) -> Floats:
-        """The scores at which ``w'`` is `slopes`: by bisection in [-1000, 1000] unless a subclass
-        overrides it.
+        """The scores at which ``w'`` is `slopes`.
+
+        They are found by bisection in [-1000, 1000] unless a subclass overrides it.
         """
-        low, high = (np.full_like(slopes, limit, dtype=np.float64) for limit in (-1e3, 1e3))
+        low = np.full_like(slopes, -1e3, dtype=np.float64)
+        high = np.full_like(slopes, 1e3, dtype=np.float64)
         for _ in range(64):
             middle = 0.5 * (low + high)
-            below = self.slope_curvature(middle)[0] < slopes
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
+            slope, _ = self.slope_curvature(middle)
+            below = slope < slopes
+            low = np.where(below, middle, low)
+            high = np.where(below, high, middle)
         return 0.5 * (low + high)
 
     def dual(self, targets: Floats) -> Floats:
-        """``psi(u)`` of each target; 0 unless a subclass overrides it. It does not change which
-        scores are best.
+        """``psi(u)`` of each target; 0 unless a subclass overrides it.
+
+        It does not change which scores are best.
         """
         return np.zeros_like(targets)
 
@@ -112,8 +118,8 @@ class Separable(Surrogate):
         # Because of rounding, the mean may be outside of the bounds, where the slope has no
         # inverse.
         mean = np.clip(np.average(targets, weights=weights), *self.target_bounds)
-        score = float(self.inverse_slope(np.array([mean]))[0])
-        return score if np.isfinite(score) else 0.0
+        (score,) = self.inverse_slope(np.array([mean]))
+        return float(score) if np.isfinite(score) else 0.0
 
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         """The shift ``c`` of each query with ``sum_j w'(s_j + c) = mass``, shape (n_queries,).
@@ -127,40 +133,40 @@ class Separable(Surrogate):
         At a bound of the targets the shift may be infinite. Therefore the mean slope is kept inside
         of `target_bounds`.
         """
-        low_target, high_target = self.target_bounds
-        least = (
-            queries.sizes * (low_target * (1.0 + np.sign(low_target) * BOUND_MARGIN))
-            if low_target
-            else ZERO_MARGIN
-        )
-        # Targets are 0 or more, so that the upper bound is above 0. The mean must be inside of the
-        # bounds.
-        goal = (
-            np.clip(mass, least, queries.sizes * (high_target * (1.0 - BOUND_MARGIN)))
-            / queries.sizes
-        )
+        goal = self._mean_slope(mass, queries.sizes)
         level = self.inverse_slope(goal)
-        low, high = level - queries.max(scores), level - queries.min(scores)
+        low = level - queries.max(scores)
+        high = level - queries.min(scores)
         shift = np.clip(level - queries.mean(scores), low, high)
         step = np.full_like(shift, np.inf)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for _ in range(100):
-                derivatives = self.slope_curvature(scores + queries.repeat(shift))
-                slope, curvature = (queries.mean(values) for values in derivatives)
-                low, high = np.where(slope < goal, shift, low), np.where(slope > goal, shift, high)
-                newton = shift - self._newton_step(slope, curvature, goal)
-                short = np.abs(newton - shift) <= np.maximum(0.5 * step, MAX_LAST_STEP)
-                accepted = short & (newton >= low) & (newton <= high)
-                previous, shift = shift, np.where(accepted, newton, 0.5 * (low + high))
+                slopes, curvatures = self.slope_curvature(scores + queries.repeat(shift))
+                slope = queries.mean(slopes)
+                low = np.where(slope < goal, shift, low)
+                high = np.where(slope > goal, shift, high)
+                newton = shift - self._newton_step(slope, queries.mean(curvatures), goal)
+                is_short = np.abs(newton - shift) <= np.maximum(0.5 * step, MAX_LAST_STEP)
+                is_accepted = is_short & (newton >= low) & (newton <= high)
+                previous = shift
+                shift = np.where(is_accepted, newton, 0.5 * (low + high))
                 step = np.abs(shift - previous)
                 if (step <= MAX_LAST_STEP).all():
                     break
         return shift
 
+    def _mean_slope(self, mass: Floats, sizes: Ints) -> Floats:
+        """The mean of the slopes of each query whose sum is `mass`, inside of `target_bounds`."""
+        low, high = self.target_bounds
+        smallest: Floats | float = ZERO_MARGIN
+        if low:
+            smallest = sizes * (low * (1.0 + np.sign(low) * BOUND_MARGIN))
+        # Targets are 0 or more, so that the upper bound is above 0.
+        largest = sizes * (high * (1.0 - BOUND_MARGIN))
+        return np.clip(mass, smallest, largest) / sizes
+
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
-        """How much to lower the shift of each query, from its mean slope and curvature, for the
-        mean slope `goal`.
-        """
+        """How much to lower the shift of each query of this mean slope, for the mean `goal`."""
         return (slope - goal) / curvature
 
     def minimizer(self, expected: Floats) -> Floats | None:
@@ -214,13 +220,12 @@ class Squared(Separable):
 
 @dataclass(frozen=True)
 class Poisson(Separable):
-    """Generalized Kullback-Leibler divergence between the targets and ``exp(s)``: Poisson
-    regression.
+    """Poisson regression: Kullback-Leibler divergence between the targets and ``exp(s)``.
 
-    The loss is ``sum_j u_j log(u_j / exp(s_j)) - u_j + exp(s_j)``. The potential is ``w(s) =
-    exp(s)``, the gradient ``exp(s_j) - u_j``, the exact Hessian ``exp(s_j)``, and the minimizer
-    ``log E[u]``. It is the repaired cross entropy of Ravikumar, Tewari and Yang (AISTATS 2011),
-    Section 3.3.
+    The divergence is the generalized one. The loss is ``sum_j u_j log(u_j / exp(s_j)) - u_j +
+    exp(s_j)``. The potential is ``w(s) = exp(s)``, the gradient ``exp(s_j) - u_j``, the exact
+    Hessian ``exp(s_j)``, and the minimizer ``log E[u]``. It is the repaired cross entropy of
+    Ravikumar, Tewari and Yang (AISTATS 2011), Section 3.3.
 
     For scores above 50, the exponential function is replaced by its second-order Taylor polynomial
     at 50, which does not overflow (:mod:`boostrank.surrogates.convex_functions`). The potential is
@@ -238,16 +243,16 @@ class Poisson(Separable):
     takes_device_arrays = True
 
     def potential(self, scores: Floats) -> Floats:
-        return convex_functions.continued_exp(scores)
+        return continued_exp(scores)
 
     def slope_curvature(self, scores: Floats) -> tuple[Floats, Floats]:
-        return convex_functions.continued_exp_derivatives(scores)
+        return continued_exp_derivatives(scores)
 
     def inverse_slope(self, slopes: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             exponents = np.log(slopes)
-        excess = np.maximum(np.exp(exponents - convex_functions.MAX_EXPONENT) - 1.0, 0.0)
-        return np.minimum(exponents, convex_functions.MAX_EXPONENT) + excess
+        excess = np.maximum(np.exp(exponents - MAX_EXPONENT) - 1.0, 0.0)
+        return np.minimum(exponents, MAX_EXPONENT) + excess
 
     def dual(self, targets: Floats) -> Floats:
         return scipy.special.xlogy(targets, targets) - targets
@@ -255,7 +260,7 @@ class Poisson(Separable):
     def intercept(self, scores: Floats, mass: Floats, queries: Segments) -> Floats:
         with np.errstate(divide="ignore"):
             logs = np.log(mass)
-        if logs.max() > convex_functions.MAX_EXPONENT:
+        if logs.max() > MAX_EXPONENT:
             return super().intercept(scores, mass, queries)
         return np.maximum(logs, LOG_ZERO) - queries.logsumexp(scores)
 
@@ -298,19 +303,14 @@ class Logistic(Separable):
             return np.log(slopes) - np.log1p(-slopes)
 
     def dual(self, targets: Floats) -> Floats:
-        return scipy.special.xlogy(targets, targets) + scipy.special.xlog1py(
-            1.0 - targets, -targets
-        )
+        of_others = scipy.special.xlog1py(1.0 - targets, -targets)
+        return scipy.special.xlogy(targets, targets) + of_others
 
     def _newton_step(self, slope: Floats, curvature: Floats, goal: Floats) -> Floats:
         # A Newton step on the logit of the mean slope, which is nearly a linear function of the
         # shift. For equal scores it is exactly linear, and for small probabilities almost exactly.
-        return (
-            (self.inverse_slope(slope) - self.inverse_slope(goal))
-            * slope
-            * (1.0 - slope)
-            / curvature
-        )
+        distance = self.inverse_slope(slope) - self.inverse_slope(goal)
+        return distance * slope * (1.0 - slope) / curvature
 
     def compiled_form(self) -> LossForm | None:
         return LossForm("logistic")
@@ -318,12 +318,11 @@ class Logistic(Separable):
 
 @dataclass(frozen=True)
 class Profiled(Surrogate):
-    """A separable surrogate with the query's intercept profiled out: ``min_c W(s + c) - <s + c, u>
-    + psi(u)``.
+    """A separable surrogate with the intercept of each query profiled out.
 
-    A constant that is added to all scores of a query does not change its ranking, and trees cannot
-    learn it, because they do not see which query a document belongs to. Here it is chosen for each
-    query such that the loss is least.
+    The loss is ``min_c W(s + c) - <s + c, u> + psi(u)``. A constant that is added to all scores of
+    a query does not change its ranking, and trees cannot learn it, because they do not see which
+    query a document belongs to. Here it is chosen for each query such that the loss is least.
 
     The gradient is ``w'(s_j + c*) - u_j`` with the ``c*`` of each query that solves ``sum_j w'(s_j
     + c*) = sum_j u_j``. The Hessian returned is the majorant ``w''(s_j + c*)``. The surrogate is

@@ -1,17 +1,19 @@
-"""Regret of the minimizer of a loss where documents share scores, which consistency says nothing
-about.
+"""Regret of the minimizer of a loss where documents share scores.
+
+Consistency says nothing about it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import as_generator, check_count
-from boostrank.queries.dcg import DCG, Normalize
+from boostrank.inputs.checks import check_count
+from boostrank.inputs.random_state import as_generator
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.targets import Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.theory.minimizers import check_within_bounds, minimize_numerically
 from boostrank.theory.query_distributions import QueryBatch, QueryDistribution
@@ -44,19 +46,15 @@ class ClassRegrets:
     n_unsolved: int
 
     def __repr__(self) -> str:
-        mean, share, largest = (
-            self.regrets.mean(),
-            (self.regrets > LARGE_REGRET).mean(),
-            self.regrets.max(),
-        )
-        unsolved = (
-            f"\nno minimum was found for {self.n_unsolved} of these" if self.n_unsolved else ""
-        )
-        return (
-            f"class regret on {len(self.regrets)} random problems in which documents share "
-            f"scores:\n{mean:.4f} in the mean, above {LARGE_REGRET} on {share:.0%}, at most "
-            f"{largest:.4f}{unsolved}"
-        )
+        share = (self.regrets > LARGE_REGRET).mean()
+        lines = [
+            f"class regret on {len(self.regrets)} random problems in which documents share scores:",
+            f"{self.regrets.mean():.4f} in the mean, above {LARGE_REGRET} on {share:.0%}, "
+            f"at most {self.regrets.max():.4f}",
+        ]
+        if self.n_unsolved:
+            lines.append(f"no minimum was found for {self.n_unsolved} of these")
+        return "\n".join(lines)
 
 
 def class_regrets(
@@ -66,7 +64,7 @@ def class_regrets(
     *,
     n_distributions: int = 150,
     realizable: bool = False,
-    random_state: Any = 0,
+    random_state: int | np.random.Generator | None = 0,
 ) -> ClassRegrets:
     """Class regret of a loss on random distributions of queries whose documents share scores.
 
@@ -112,20 +110,23 @@ def class_regrets(
     0.0009
     """
     check_count("n_distributions", n_distributions)
-    surrogate, random = get_surrogate(surrogate), as_generator(random_state)
-    settings: Any = {
-        "max_label": min(MAX_LABEL, max_label(DCG() if dcg is None else dcg)),
-        "realizable": realizable,
-    }
+    surrogate = get_surrogate(surrogate)
+    random = as_generator(random_state)
+    dcg = dcg or DCG()
+    top = min(MAX_LABEL, max_label(dcg))
     drawn = [
-        QueryDistribution.random(**settings, random_state=random) for _ in range(n_distributions)
+        QueryDistribution.random(max_label=top, realizable=realizable, random_state=random)
+        for _ in range(n_distributions)
     ]
     batch = QueryBatch.of(drawn)
     targets = batch.targets(normalize, dcg)
     check_within_bounds(surrogate, targets, normalize)
     solution = minimize_numerically(surrogate, targets)
     largest = batch.expected_ndcg(batch.best_scores(dcg), dcg)
-    regrets = np.maximum(largest - batch.expected_ndcg(tied(solution.scores), dcg), 0.0)
+    reached = batch.expected_ndcg(tied(solution.scores), dcg)
     return ClassRegrets(
-        drawn, surrogate.representative(solution.scores), regrets, int((~solution.solved).sum())
+        drawn,
+        minimizers=surrogate.representative(solution.scores),
+        regrets=np.maximum(largest - reached, 0.0),
+        n_unsolved=int((~solution.solved).sum()),
     )

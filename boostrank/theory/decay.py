@@ -21,8 +21,9 @@ from scipy import special
 
 from boostrank.inputs.arrays import Ints, as_floats
 from boostrank.inputs.checks import refuse
-from boostrank.queries.dcg import DCG, Discount
-from boostrank.queries.discounts import Cutoff, is_constant, share_kept
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.long_lists import Cutoff, is_constant, share_kept
 
 Verdict = Literal["feasible", "boundary", "too fast"]
 
@@ -101,8 +102,9 @@ def feasibility(discount: Discount = "log2", *, k: Cutoff = None) -> Feasibility
 
 
 def decay_power(discount: Discount) -> float:
-    """The power ``beta`` of a discount that decays like ``r^-beta``: 0 for log2, and infinite for
-    exponentials.
+    """The power ``beta`` of a discount that decays like ``r^-beta``.
+
+    It is 0 for log2, and infinite for exponentials.
 
     Raises
     ------
@@ -119,25 +121,31 @@ def decay_power(discount: Discount) -> float:
     if callable(discount):
         expected = "'log2', 'zipf', ('power', beta) or ('exponential', base), whose decay is known"
         refuse("discount", discount, expected, got=f"the function {discount!r}")
+    if discount == "log2":
+        return 0.0
     if isinstance(discount, str):
-        return 0.0 if discount == "log2" else 1.0
-    return float(discount[1]) if discount[0] == "power" else np.inf
+        return 1.0
+    name, parameter = discount
+    return float(parameter) if name == "power" else np.inf
 
 
 def lengths_of_lists(n: ArrayLike) -> Ints:
-    """Lengths of lists as an array of its shape; raise ValueError if they are not whole numbers of
-    at least 1.
+    """Lengths of lists as an array of the shape of `n`.
+
+    Raises
+    ------
+    ValueError
+        If they are not whole numbers of at least 1.
     """
     lengths = as_floats(n, "n", keep_shape=True)
-    if lengths.size == 0 or not ((lengths >= 1) & (lengths < 2.0**63) & (lengths % 1 == 0)).all():
+    are_valid = (lengths >= 1) & (lengths < 2.0**63) & (lengths % 1 == 0)
+    if lengths.size == 0 or not are_valid.all():
         refuse("n", n, "lengths of lists, whole numbers of at least 1 and below 2^63")
     return lengths.astype(np.int64)
 
 
 def bounded_sums(discount: Discount, k: Cutoff) -> tuple[float, float]:
-    """Limits of the sums of ``d`` and of ``d^2`` for long lists, if the sum of discounts is
-    bounded.
-    """
+    """Limits of the sums of ``d`` and of ``d^2`` for long lists, if that of ``d`` is bounded."""
     if is_constant(k):
         discounts = DCG(discount=discount).discounts(k)  # type: ignore[arg-type]
         return float(discounts.sum()), float((discounts**2).sum())
@@ -152,9 +160,8 @@ def _judge(power: float, k: Cutoff, share: float) -> tuple[Verdict, str]:
     if is_constant(k):
         return "too fast", (
             f"With the constant cutoff k = {k} the sum of discounts is bounded. NDCG depends on at "
-            f"most {k} documents, "
-            "does not converge, and does not distinguish any two rankers consistently (Theorem 10, "
-            "Section 3.3)."
+            f"most {k} documents, does not converge, and does not distinguish any two rankers "
+            "consistently (Theorem 10, Section 3.3)."
         )
     if power > 1:
         return "too fast", (
@@ -164,17 +171,17 @@ def _judge(power: float, k: Cutoff, share: float) -> tuple[Verdict, str]:
         )
     if share == 0 or power == 1:
         theorem = "Theorem 9" if share > 0 else "Theorems 11 and 15"
+        otherwise = "it depends on their curves near s = 1"
         if power == 1:
-            otherwise = "it does not, unless the labels at s = 1 are certain, or both rank the same documents first"
-        else:
-            otherwise = "it depends on their curves near s = 1"
+            otherwise = (
+                "it does not, unless the labels at s = 1 are certain, or both rank the same "
+                "documents first"
+            )
         return "boundary", (
             "The sum of discounts diverges, but NDCG depends on a vanishing share of the ranks: it "
-            "converges to the "
-            f"expected gain at s = 1 divided by the largest gain ({theorem}). It distinguishes two "
-            f"rankers consistently if their expected gains at s = 1 differ. If these are equal, "
-            f"{otherwise}; the paper leaves "
-            "this open."
+            f"converges to the expected gain at s = 1 divided by the largest gain ({theorem}). It "
+            "distinguishes two rankers consistently if their expected gains at s = 1 differ. If "
+            f"these are equal, {otherwise}; the paper leaves this open."
         )
     if power == 0 and share == 1:
         return "feasible", (
@@ -182,11 +189,11 @@ def _judge(power: float, k: Cutoff, share: float) -> tuple[Verdict, str]:
             "log2 at the rate 1 / log n (Theorem 4), but distinguishes any two rankers with "
             "different curves consistently (Theorem 6)."
         )
-    theorems = {(True, True): "12 and 16", (False, True): "13 and 17"}.get(
-        (power == 0, share < 1), "7, 8 and 14"
-    )
+    theorems = "7, 8 and 14"
+    if share < 1:
+        theorems = "12 and 16" if power == 0 else "13 and 17"
     return "feasible", (
         "The discount decays slower than 1/r. NDCG converges to a limit that depends on the "
-        "ranker, and distinguishes "
-        f"two rankers with different limits consistently (Theorems {theorems})."
+        "ranker, and distinguishes two rankers with different limits consistently (Theorems "
+        f"{theorems})."
     )

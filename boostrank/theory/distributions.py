@@ -20,8 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_floats
-from boostrank.inputs.checks import as_generator, refuse
-from boostrank.queries.dcg import DCG, Normalize, check_relevance, make_targets
+from boostrank.inputs.checks import refuse
+from boostrank.inputs.random_state import as_generator
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.gains import check_relevance
+from boostrank.ndcg.targets import Normalize, make_targets
 from boostrank.queries.segments import Segments
 from boostrank.theory.expected_losses import Distributions
 
@@ -61,21 +64,25 @@ class LabelDistribution:
     def __post_init__(self) -> None:
         labels = as_floats(self.labels, "labels", keep_shape=True)
         if labels.ndim != 2:
-            refuse(
-                "labels", labels, "of shape (n_outcomes, n_documents)", got=f"shape {labels.shape}"
-            )
+            shape = "of shape (n_outcomes, n_documents)"
+            refuse("labels", labels, shape, got=f"shape {labels.shape}")
         check_relevance(labels.ravel(), "labels")
         probabilities = check_probabilities(self.probabilities, len(labels), "outcome")
-        for name, values in (("labels", labels.copy()), ("probabilities", probabilities.copy())):
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
+        object.__setattr__(self, "labels", _read_only(labels))
+        object.__setattr__(self, "probabilities", _read_only(probabilities))
 
     @classmethod
     def random(
-        cls, n_documents: int, n_outcomes: int = 3, *, max_label: int = 4, random_state: Any = None
+        cls,
+        n_documents: int,
+        n_outcomes: int = 3,
+        *,
+        max_label: int = 4,
+        random_state: int | np.random.Generator | None = None,
     ) -> LabelDistribution:
-        """Draw a distribution with labels uniform on 0, ..., `max_label` and probabilities uniform
-        on the simplex.
+        """Draw a distribution.
+
+        Labels are uniform on 0, ..., `max_label`, and probabilities uniform on the simplex.
 
         Examples
         --------
@@ -93,10 +100,10 @@ class LabelDistribution:
         return int(self.labels.shape[1])
 
     def __repr__(self) -> str:
-        labels = ", ".join(f"[{', '.join(f'{label:g}' for label in row)}]" for row in self.labels)
-        return (
-            f"LabelDistribution([{labels}], [{', '.join(f'{p:.6g}' for p in self.probabilities)}])"
-        )
+        outcomes = [", ".join(f"{label:g}" for label in row) for row in self.labels]
+        labels = ", ".join(f"[{outcome}]" for outcome in outcomes)
+        probabilities = ", ".join(f"{p:.6g}" for p in self.probabilities)
+        return f"LabelDistribution([{labels}], [{probabilities}])"
 
     def bayes_scores(self, dcg: DCG | None = None) -> Floats:
         """The expected normalized gains ``E[G(y) / Z(y)]``: scores with the largest expected NDCG.
@@ -121,17 +128,17 @@ class LabelDistribution:
         The example of the paper's Section 3.2.1:
 
         >>> import boostrank as br
-        >>> br.theory.LabelDistribution([[5, 4], [1, 3]], [0.3, 0.7]).bayes_scores().round(4).tolist()
+        >>> labels = br.theory.LabelDistribution([[5, 4], [1, 3]], [0.3, 0.7])
+        >>> labels.bayes_scores().round(4).tolist()
         [0.3216, 0.7533]
         """
         return DistributionBatch.of([self]).bayes_scores(dcg)[0]
 
     def expected_ndcg(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
-        """Expected NDCG of the ranking by `scores`, ``sum_i E[u_i] d(rank_i)``, which is in [0, 1];
-        ties are averaged.
+        """Expected NDCG of the ranking by `scores`, ``sum_i E[u_i] d(rank_i)``.
 
-        :func:`boostrank.expected_ndcg` is the same sum for data of many queries with known
-        ``E[u]``.
+        It is in [0, 1], and ties are averaged. :func:`boostrank.expected_ndcg` is the same sum for
+        data of many queries with known ``E[u]``.
 
         Parameters
         ----------
@@ -176,20 +183,15 @@ class LabelDistribution:
 
 
 class DistributionBatch(Distributions):
-    """Several label distributions of the same number of documents, for vectorized computation;
-    values are labels.
-    """
+    """Several label distributions of the same number of documents, whose values are labels."""
 
     @classmethod
     def of(cls, distributions: Sequence[LabelDistribution]) -> DistributionBatch:
         """The batch of these distributions, which must have the same number of documents."""
-        labels = np.concatenate([distribution.labels for distribution in distributions])
-        probabilities = np.concatenate(
-            [distribution.probabilities for distribution in distributions]
-        )
-        return cls(
-            labels, probabilities, Segments.from_sizes([len(item.labels) for item in distributions])
-        )
+        labels = [distribution.labels for distribution in distributions]
+        probabilities = [distribution.probabilities for distribution in distributions]
+        outcomes = Segments.from_sizes([len(rows) for rows in labels])
+        return cls(np.concatenate(labels), np.concatenate(probabilities), outcomes)
 
     def __getitem__(self, index: int) -> LabelDistribution:
         """One of the distributions."""
@@ -198,64 +200,71 @@ class DistributionBatch(Distributions):
 
     def targets(self, normalize: Normalize = "dcg", dcg: DCG | None = None) -> Distributions:
         """The distributions of the targets of the labels."""
-        targets = make_targets(self.values.ravel(), self.queries, dcg, normalize).reshape(
-            self.values.shape
-        )
-        return Distributions(targets, self.probabilities, self.outcomes)
+        targets = make_targets(self.values.ravel(), self.queries, dcg, normalize)
+        values = targets.reshape(self.values.shape)
+        return Distributions(values, self.probabilities, self.outcomes)
 
     def bayes_scores(self, dcg: DCG | None = None) -> Floats:
         """Expected normalized gains ``E[G / Z]``, shape (n_distributions, n_documents)."""
         return self.targets("dcg", dcg).mean()
 
     def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
-        """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions,
-        n_documents).
+        """Expected NDCG of each distribution.
+
+        Scores have the shape (n_distributions, n_documents).
         """
+        dcg = dcg or DCG()
         bayes = self.bayes_scores(dcg)
         queries = Segments.from_sizes(np.full(len(bayes), self.shape[1]))
-        return (DCG() if dcg is None else dcg).of_ranking(bayes.ravel(), scores.ravel(), queries)
+        return dcg.of_ranking(bayes.ravel(), scores.ravel(), queries)
 
     def ndcg_regret(self, scores: Floats, dcg: DCG | None = None) -> Floats:
-        """The largest expected NDCG minus the expected NDCG of the scores, shape
-        (n_distributions,).
-        """
+        """The largest expected NDCG minus that of the scores, shape (n_distributions,)."""
         best = self.expected_ndcg(self.bayes_scores(dcg), dcg)
         return np.maximum(best - self.expected_ndcg(scores, dcg), 0.0)
 
 
 def check_probabilities(probabilities: ArrayLike, n: int, what: str) -> Floats:
-    """Probabilities as float64; raise ValueError if they are not `n` probabilities, one for each
-    `what`.
+    """Probabilities as float64.
+
+    Raises
+    ------
+    ValueError
+        If they are not `n` probabilities, one for each `what`.
     """
     values = as_floats(probabilities, "probabilities")
-    if (
-        values.shape != (n,)
-        or not (values >= 0).all()
-        or abs(values.sum() - 1.0) > PROBABILITY_TOLERANCE
-    ):
-        refuse(
-            "probabilities", values.tolist(), f"one per {what} ({n}), not negative, and sum to 1"
-        )
+    are_positive = values.shape == (n,) and (values >= 0).all()
+    if not are_positive or abs(values.sum() - 1.0) > PROBABILITY_TOLERANCE:
+        expected = f"one per {what} ({n}), not negative, and sum to 1"
+        refuse("probabilities", values.tolist(), expected)
     return values
 
 
 def check_document_scores(scores: ArrayLike, n_documents: int, *, finite: bool = False) -> Floats:
-    """Scores as float64, shape (n_documents,); raise ValueError for another shape and NaN, and
-    infinity if `finite`.
+    """Scores as float64, shape (n_documents,).
+
+    Raises
+    ------
+    ValueError
+        For another shape and NaN, and for infinity if they must be `finite`.
     """
     values = as_floats(scores, "scores")
-    if (
-        values.shape != (n_documents,)
-        or np.isnan(values).any()
-        or (finite and np.isinf(values).any())
-    ):
-        advice = "finite: use large numbers in place of infinite ones" if finite else "not NaN"
-        refuse(
-            "scores",
-            scores,
-            f"{n_documents} numbers, one per document of the distribution, and {advice}",
-        )
+    are_valid = ~np.isnan(values)
+    limits = "not NaN"
+    if finite:
+        are_valid = np.isfinite(values)
+        limits = "finite: use large numbers in place of infinite ones"
+    if values.shape != (n_documents,) or not are_valid.all():
+        expected = f"{n_documents} numbers, one per document of the distribution, and {limits}"
+        refuse("scores", scores, expected)
     return values
+
+
+def _read_only(values: Floats) -> Floats:
+    """A copy that cannot be changed."""
+    copied = values.copy()
+    copied.setflags(write=False)
+    return copied
 
 
 #: The example of Section 3.2.1 of Ravikumar, Tewari and Yang (AISTATS 2011): ``E[G]`` and ``E[G /

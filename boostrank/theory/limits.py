@@ -1,9 +1,8 @@
-"""Limits of NDCG for long lists of documents, and its approximation on finite lists (Wang et al.,
-COLT 2013).
+"""Limits of NDCG for long lists of documents, and its approximation on finite lists.
 
-For a discount that decays like ``r^-beta`` (``beta = 0`` for log2), the first ``cn`` ranks of lists
-of length ``n``, and the curve ``g(s) = E[G(Y) | s]`` of a ranker, all limits of the paper are cases
-of
+They are those of Wang et al. (COLT 2013). For a discount that decays like ``r^-beta`` (``beta = 0``
+for log2), the first ``cn`` ranks of lists of length ``n``, and the curve ``g(s) = E[G(Y) | s]`` of
+a ranker, all limits of the paper are cases of
 
     NDCG@cn  ->  int_{1-c}^1 g(s) (1-s)^-beta ds  /  int_{1-c}^1 g_ideal(s) (1-s)^-beta ds.
 
@@ -19,8 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats
-from boostrank.queries.dcg import DCG, Discount, Gain
-from boostrank.queries.discounts import Cutoff, is_constant, ranks_kept, share_kept
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.gains import Gain
+from boostrank.ndcg.long_lists import Cutoff, is_constant, ranks_kept, share_kept
 from boostrank.theory.decay import bounded_sums, decay_power, lengths_of_lists
 from boostrank.theory.score_curves import ScoreCurve, integrate
 
@@ -92,11 +93,14 @@ def ndcg_limit(
     Limit(value=0.8, standard_deviation=0.0)
     """
     levels, reached = curve.ideal_steps(gain)
-    power, share = decay_power(discount), share_kept(k)
+    largest = levels[0]
+    power = decay_power(discount)
+    share = share_kept(k)
     if is_constant(k) or power > 1:
-        return _in_distribution(curve, k, gain, discount, levels[0])
+        return _in_distribution(curve, k, gain, discount, largest)
     if share == 0 or power == 1:
-        return Limit(float(curve.expected_gain([1.0], gain)[0] / levels[0]), 0.0)
+        at_top = curve.expected_gain([1.0], gain)[0]
+        return Limit(float(at_top / largest), 0.0)
     if power == 0 and share == 1:
         return Limit(1.0, 0.0)
     return Limit(_ratio(curve, gain, levels, reached, power, share), 0.0)
@@ -110,10 +114,10 @@ def pseudo_expectation(
     gain: Gain = "exp2",
     discount: Discount = "log2",
 ) -> Floats:
-    """The normalized pseudo-expectation N(n) of Wang et al., which approximates NDCG on lists of
-    length `n`.
+    """The pseudo-expectation N(n) of Wang et al., which approximates NDCG on lists of length `n`.
 
-    With the curve ``g(s) = E[G(Y) | s]`` of a ranker, and that of ideal scores ``g_ideal``,
+    It is normalized. With the curve ``g(s) = E[G(Y) | s]`` of a ranker, and that of ideal scores
+    ``g_ideal``,
 
         N(n) = sum_{r<=k} g(1 - r/(n+1)) d(r)  /  sum_{r<=k} g_ideal(r) d(r).
 
@@ -163,22 +167,27 @@ def pseudo_expectation(
 def _ratio(
     curve: ScoreCurve, gain: Gain, levels: Floats, reached: Floats, power: float, share: float
 ) -> float:
-    """The limit by the formula of the module; as a function of ``t = (1-s)^(1-beta)`` the integrand
-    is bounded.
+    """The limit by the formula of the module, for a power and a share of the ranks below 1.
+
+    As a function of ``t = (1-s)^(1-beta)`` the integrand is bounded.
     """
     root = 1.0 - power
+
+    def integrand(t: Floats) -> Floats:
+        return curve.expected_gain(1.0 - t ** (1.0 / root), gain)[0]
+
     breaks = (1.0 - curve.breaks) ** root
-    numerator = integrate(
-        lambda t: curve.expected_gain(1.0 - t ** (1.0 / root), gain)[0], 0.0, share**root, breaks
-    )
-    return float(numerator / (levels @ np.diff(np.minimum(reached, share) ** root, prepend=0.0)))
+    numerator = integrate(integrand, 0.0, share**root, breaks)
+    denominator = levels @ np.diff(np.minimum(reached, share) ** root, prepend=0.0)
+    return float(numerator / denominator)
 
 
 def _in_distribution(
     curve: ScoreCurve, k: Cutoff, gain: Gain, discount: Discount, largest: float
 ) -> Limit:
     """Mean and standard deviation of the limit in distribution; `largest` is the largest gain."""
-    at_top, gains = curve.at([1.0])[0], curve.gains(gain) / largest
+    at_top = curve.at([1.0])[0]
+    gains = curve.gains(gain) / largest
     mean = float(at_top @ gains)
     total, squares = bounded_sums(discount, k)
     deviation = np.sqrt(at_top @ (gains - mean) ** 2 * squares) / total
@@ -189,12 +198,10 @@ def _by_sum(curve: ScoreCurve, n: int, k: Cutoff, gain: Gain, discount: Discount
     levels, reached = curve.ideal_steps(gain)
     last = int(ranks_kept(k, [n])[0])
     discounts = DCG(discount=discount).discounts(last)
-    numerator = float(
-        curve.expected_gain(1.0 - np.arange(1.0, last + 1.0) / (n + 1.0), gain) @ discounts
-    )
+    scores = 1.0 - np.arange(1.0, last + 1.0) / (n + 1.0)
+    numerator = float(curve.expected_gain(scores, gain) @ discounts)
     # Linear interpolation between ranks: if documents of two gains share a rank, they share its
     # discount.
-    ends = np.interp(
-        reached * n, np.arange(last + 1.0), np.concatenate([[0.0], np.cumsum(discounts)])
-    )
+    totals = np.concatenate([[0.0], np.cumsum(discounts)])
+    ends = np.interp(reached * n, np.arange(last + 1.0), totals)
     return numerator / float(levels @ np.diff(ends, prepend=0.0))

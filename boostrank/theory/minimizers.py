@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
-from boostrank.queries.dcg import DCG, Normalize
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.targets import Normalize
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.surrogates.base import closed_form
 from boostrank.theory.distributions import (
@@ -35,12 +36,15 @@ from boostrank.theory.query_distributions import QueryBatch, QueryDistribution
 
 # Number of starts of the minimization of a loss that is not convex, in a thorough search and in a
 # quick one.
-N_STARTS, N_QUICK_STARTS = 6, 2
+N_STARTS = 6
+N_QUICK_STARTS = 2
 # Tolerance of the residual in a quick search.
 QUICK_TOLERANCE = 1e-8
 # Number of times that a reweighted loss is minimized with new weights, and the number after which
 # scores move only this share of the way to the minimizer.
-MAX_REWEIGHTINGS, MAX_FULL_STEPS, PARTIAL_STEP = 60, 10, 0.4
+MAX_REWEIGHTINGS = 60
+MAX_FULL_STEPS = 10
+PARTIAL_STEP = 0.4
 # Stands for an infinite score in a loss: exp(-700) is greater than 0.
 MAX_SCORE = 700.0
 # Stands for an infinite length of the scores: at this length, the smoothing of a normalized loss is
@@ -105,21 +109,17 @@ def minimizer(
     else:
         targets = DistributionBatch.of([distribution]).targets(normalize, dcg)
     check_within_bounds(surrogate, targets, normalize)
-    closed = (
-        None
-        if method == "numeric" or isinstance(targets, QueryBatch)
-        else closed_form(surrogate, targets.mean())
-    )
-    if closed is not None:
-        return closed[0]
+    if method == "auto" and not isinstance(targets, QueryBatch):
+        closed = closed_form(surrogate, targets.mean())
+        if closed is not None:
+            return closed[0]
     solution = minimize_numerically(surrogate, targets)
     if not solution.solved[0]:
         raise RuntimeError(
             f"found no minimum of the expected loss of {surrogate!r} on {distribution!r}: at "
             f"scores {solution.scores[0].tolist()} the relative size of the gradient is still "
-            f"{solution.residuals[0]:.1e}. "
-            "The loss may be unbounded below, or not differentiable, or gradient_hessian() may not "
-            "return its gradient"
+            f"{solution.residuals[0]:.1e}. The loss may be unbounded below, or not "
+            "differentiable, or gradient_hessian() may not return its gradient"
         )
     return surrogate.representative(solution.scores)[0]
 
@@ -165,23 +165,22 @@ def excess_losses(surrogate: Surrogate, targets: Distributions, scores: Floats) 
     if surrogate.reweighted:
         raise ValueError(
             f"{surrogate!r} has no excess loss: its weights depend on the scores, so that it has "
-            f"one loss for each "
-            "choice of weights, and no single loss that different scores can be compared by. Use "
-            "ndcg_regret of the distribution to compare scores"
+            "one loss for each choice of weights, and no single loss that different scores can be "
+            "compared by. Use ndcg_regret of the distribution to compare scores"
         )
-    loss, best = ExpectedLoss(surrogate, targets), closed_form(surrogate, targets.mean())
+    loss = ExpectedLoss(surrogate, targets)
+    best = closed_form(surrogate, targets.mean())
     if best is None:
-        return np.maximum(loss(scores) - minimize_numerically(surrogate, targets).losses, 0.0)
-    length = MAX_LENGTH if surrogate.least_at_infinite_length else 1.0
-    return np.maximum(
-        loss(scores) - loss(np.clip(best * length, -MAX_SCORE * length, MAX_SCORE * length)), 0.0
-    )
+        least = minimize_numerically(surrogate, targets).losses
+    else:
+        length = MAX_LENGTH if surrogate.least_at_infinite_length else 1.0
+        largest = MAX_SCORE * length
+        least = loss(np.clip(best * length, -largest, largest))
+    return np.maximum(loss(scores) - least, 0.0)
 
 
 def check_within_bounds(surrogate: Surrogate, targets: Distributions, normalize: Normalize) -> None:
-    """Raise ValueError if a target of the distributions is outside of the surrogate's
-    `target_bounds`.
-    """
+    """Raise ValueError if a target is outside of the surrogate's `target_bounds`."""
     if not targets.within_bounds(surrogate).all():
         low, high = surrogate.target_bounds
         raise ValueError(
@@ -210,8 +209,7 @@ def minimize_numerically(
             break
         before = solution.scores[unsolved]
         better = _minimize(loss.at(solution.scores).take(unsolved), thorough)
-        for values, improved in zip(solution, better, strict=True):
-            values[unsolved] = improved
+        solution.put(unsolved, better)
         if i >= MAX_FULL_STEPS:
             solution.scores[unsolved] = before + PARTIAL_STEP * (better.scores - before)
     return _with_own_weights(loss, solution)
@@ -220,28 +218,23 @@ def minimize_numerically(
 def _with_own_weights(loss: ExpectedLoss, solution: Solution) -> Solution:
     """The solution with the losses and residuals for the weights that belong to its scores."""
     reweighted = loss.at(solution.scores)
-    return solution._replace(
-        losses=reweighted(solution.scores), residuals=reweighted.residuals(solution.scores)
-    )
+    losses = reweighted(solution.scores)
+    return Solution(solution.scores, losses, reweighted.residuals(solution.scores))
 
 
 def _minimize(loss: ExpectedLoss, thorough: bool) -> Solution:
-    """Minimizers of a loss whose weights are fixed; the parameter is that of
-    :func:`minimize_numerically`.
-    """
-    tolerance, n_starts = (
-        (SEARCH_TOLERANCE, N_STARTS) if thorough else (QUICK_TOLERANCE, N_QUICK_STARTS)
-    )
-    shape, random = loss.targets.shape, np.random.default_rng(0)
+    """Minimizers of a loss whose weights are fixed; see :func:`minimize_numerically`."""
+    tolerance = SEARCH_TOLERANCE if thorough else QUICK_TOLERANCE
+    n_starts = N_STARTS if thorough else N_QUICK_STARTS
+    shape = loss.targets.shape
     if loss.surrogate.convex:
         return minimize(loss, np.zeros(shape), tolerance)
-    starts = (np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts))
+    random = np.random.default_rng(0)
+    starts = [np.broadcast_to(random.normal(size=shape[1]), shape) for _ in range(n_starts)]
     best, *others = (minimize(loss, start, tolerance) for start in starts)
     for other in others:
         # Solutions that are not solved come last.
-        wins = (other.solved & ~best.solved) | (
-            (other.solved == best.solved) & (other.losses < best.losses)
-        )
-        for values, better in zip(best, other, strict=True):
-            values[wins] = better[wins]
+        same = other.solved == best.solved
+        wins = (other.solved & ~best.solved) | (same & (other.losses < best.losses))
+        best.put(wins, other.take(wins))
     return best

@@ -1,5 +1,4 @@
-"""Distributions of queries whose documents share scores, as in trees, and the best scorer that
-there is for them.
+"""Distributions of queries whose documents share scores, as in trees, and their best scorers.
 
 Consistency with NDCG is a statement about one query, in which each document has a score of its own.
 Here the scorers are a restricted class: all functions of the kind of a document. The page
@@ -14,11 +13,14 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from boostrank.inputs.arrays import Floats, Ints, as_floats
-from boostrank.inputs.checks import as_generator, check_count, refuse
-from boostrank.queries.dcg import DCG, Normalize, check_relevance, make_targets
+from boostrank.inputs.arrays import Bools, Floats, Ints, as_floats
+from boostrank.inputs.checks import check_count, refuse
+from boostrank.inputs.random_state import as_generator
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.gains import check_relevance
+from boostrank.ndcg.targets import Normalize, make_targets
 from boostrank.queries.segments import Segments
 from boostrank.theory.distributions import check_document_scores, check_probabilities
 from boostrank.theory.expected_losses import Distributions
@@ -74,18 +76,16 @@ class QueryDistribution:
     probabilities: Any
 
     def __post_init__(self) -> None:
-        sizes, n_labels = ([len(row) for row in rows] for rows in (self.kinds, self.labels))
+        sizes = [len(row) for row in self.kinds]
+        n_labels = [len(row) for row in self.labels]
         if sizes != n_labels or not all(sizes) or not sizes:
-            refuse(
-                "labels",
-                self.labels,
-                "one for each of the documents in kinds",
-                got=f"{n_labels} for {sizes}",
-            )
-        kinds, labels = as_floats(np.concatenate(self.kinds), "kinds"), np.concatenate(self.labels)
+            expected = "one for each of the documents in kinds"
+            refuse("labels", self.labels, expected, got=f"{n_labels} for {sizes}")
+        kinds = as_floats(np.concatenate(self.kinds), "kinds")
         if not np.isin(kinds, np.arange(MAX_KINDS)).all():
             refuse("kinds", self.kinds, f"whole numbers from 0 to {MAX_KINDS - 1}")
-        check_relevance(as_floats(labels, "labels"), "labels")
+        labels = as_floats(np.concatenate(self.labels), "labels")
+        check_relevance(labels, "labels")
         check_probabilities(self.probabilities, len(sizes), "query")
 
     @classmethod
@@ -96,7 +96,7 @@ class QueryDistribution:
         *,
         max_label: int = 4,
         realizable: bool = False,
-        random_state: Any = None,
+        random_state: int | np.random.Generator | None = None,
     ) -> QueryDistribution:
         """Draw queries of two or more documents of different kinds.
 
@@ -121,10 +121,7 @@ class QueryDistribution:
         ]
         labels = [random.integers(0, max_label + 1, size=len(row)).tolist() for row in kinds]
         if realizable:
-            labels = [
-                [sorted(row)[sorted(ids).index(i)] for i in ids]
-                for row, ids in zip(labels, kinds, strict=True)
-            ]
+            labels = [_sorted_like(row, ids) for row, ids in zip(labels, kinds, strict=True)]
         return cls(kinds, labels, random.dirichlet(np.ones(n_queries)))
 
     @property
@@ -133,8 +130,9 @@ class QueryDistribution:
         return 1 + int(max(map(max, self.kinds)))
 
     def best_scores(self, dcg: DCG | None = None) -> Floats:
-        """Scores of the kinds with the largest expected NDCG, shape (n_kinds,): whole numbers,
-        equal for ties.
+        """Scores of the kinds with the largest expected NDCG, shape (n_kinds,).
+
+        They are whole numbers, and equal for ties.
 
         Parameters
         ----------
@@ -153,8 +151,7 @@ class QueryDistribution:
         return float(QueryBatch.of([self]).expected_ndcg(values[None], dcg)[0])
 
     def ndcg_regret(self, scores: ArrayLike, dcg: DCG | None = None) -> float:
-        """The largest expected NDCG of a scorer of the class minus that of the rankings by
-        `scores`; 0 or more.
+        """The largest expected NDCG of a scorer of the class minus that of `scores`; 0 or more.
 
         Parameters and errors are those of :meth:`expected_ndcg`.
         """
@@ -183,19 +180,17 @@ class QueryBatch(Distributions):
     @classmethod
     def of(cls, distributions: Sequence[QueryDistribution]) -> QueryBatch:
         """The batch of these distributions, which must have the same number of kinds."""
-        rows = [row for distribution in distributions for row in distribution.kinds]
+        kinds = [row for distribution in distributions for row in distribution.kinds]
         labels = [row for distribution in distributions for row in distribution.labels]
-        probabilities = np.concatenate(
-            [distribution.probabilities for distribution in distributions]
-        )
-        outcomes = Segments.from_sizes([len(distribution.kinds) for distribution in distributions])
-        sizes, n_kinds = (
-            np.array([len(row) for row in rows]),
-            max(item.n_kinds for item in distributions),
-        )
-        values = np.concatenate(labels).astype(np.float64)
+        probabilities = [distribution.probabilities for distribution in distributions]
+        n_queries = [len(distribution.kinds) for distribution in distributions]
         return cls(
-            values, probabilities, outcomes, np.concatenate(rows).astype(np.int64), sizes, n_kinds
+            values=np.concatenate(labels).astype(np.float64),
+            probabilities=np.concatenate(probabilities),
+            outcomes=Segments.from_sizes(n_queries),
+            kinds=np.concatenate(kinds).astype(np.int64),
+            sizes=np.array([len(row) for row in kinds]),
+            n_kinds=max(distribution.n_kinds for distribution in distributions),
         )
 
     @property
@@ -209,14 +204,16 @@ class QueryBatch(Distributions):
         return Segments.from_sizes(self.sizes)
 
     def of_documents(self, scores: Floats) -> Floats:
-        """Scores of shape (n_distributions, n_kinds), given to the documents of all queries, in
-        sequence.
+        """The scores of the documents of all queries, one query after another.
+
+        Scores have the shape (n_distributions, n_kinds).
         """
         return np.repeat(scores, self.outcomes.sizes, axis=0).ravel()[self._cells]
 
     def of_scores(self, values: Floats) -> Floats:
-        """Values of the documents of all queries, summed for each kind, shape (n_outcomes,
-        n_kinds).
+        """Values of the documents of all queries, summed for each kind.
+
+        The sums have the shape (n_outcomes, n_kinds).
         """
         sums: Any = np.bincount(self._cells, values, len(self.sizes) * self.n_kinds)
         return sums.reshape(-1, self.n_kinds)
@@ -224,9 +221,10 @@ class QueryBatch(Distributions):
     @property
     def _cells(self) -> Ints:
         """Position of the score of each document in an array of shape (n_outcomes, n_kinds)."""
-        return np.repeat(np.arange(len(self.sizes)) * self.n_kinds, self.sizes) + self.kinds
+        first = np.arange(len(self.sizes)) * self.n_kinds
+        return np.repeat(first, self.sizes) + self.kinds
 
-    def take(self, selection: NDArray[Any]) -> Self:
+    def take(self, selection: Bools | Ints) -> Self:
         """Some of the distributions, given by a mask or by increasing indices."""
         rows = self.outcomes.rows_of(selection)
         documents = self.queries.rows_of(rows)
@@ -243,21 +241,32 @@ class QueryBatch(Distributions):
         return replace(self, values=make_targets(self.values, self.queries, dcg, normalize))
 
     def expected_ndcg(self, scores: Floats, dcg: DCG | None = None) -> Floats:
-        """Expected NDCG, shape (n_distributions,), of scores of shape (n_distributions,
-        n_kinds).
+        """Expected NDCG of each distribution.
+
+        Scores have the shape (n_distributions, n_kinds).
         """
-        dcg = DCG() if dcg is None else dcg
+        dcg = dcg or DCG()
         targets = self.targets("dcg", dcg)
-        return self.expect(dcg.of_ranking(targets.values, self.of_documents(scores), self.queries))
+        values = dcg.of_ranking(targets.values, self.of_documents(scores), self.queries)
+        return self.expect(values)
 
     def best_scores(self, dcg: DCG | None = None) -> Floats:
         """Scores of the kinds with the largest expected NDCG, shape (n_distributions, n_kinds)."""
-        best, largest = np.zeros(self.shape), np.full(self.shape[0], -np.inf)
+        best = np.zeros(self.shape)
+        largest = np.full(self.outcomes.n_segments, -np.inf)
         for ranking in _rankings(self.n_kinds):
             values = self.expected_ndcg(np.broadcast_to(ranking, self.shape), dcg)
             better = values > largest + ROUNDING
-            best[better], largest[better] = ranking, values[better]
+            best[better] = ranking
+            largest[better] = values[better]
         return best
+
+
+def _sorted_like(labels: Sequence[int], kinds: Sequence[int]) -> list[int]:
+    """The labels of a query, sorted such that a larger kind has a larger label."""
+    increasing = sorted(labels)
+    ranks = np.argsort(np.argsort(kinds))
+    return [increasing[rank] for rank in ranks]
 
 
 def _rankings(n_kinds: int) -> Iterator[Floats]:

@@ -1,8 +1,7 @@
-"""Bounds of the NDCG regret by the excess loss of a surrogate: Theorems 10 and 11 of Ravikumar et
-al. (AISTATS 2011).
+"""Bounds of the NDCG regret by the excess loss of a surrogate.
 
-With the excess loss ``e`` of the scores, the constant ``C_F`` of the discounts and that of strong
-convexity, ``C``,
+They are Theorems 10 and 11 of Ravikumar et al. (AISTATS 2011). With the excess loss ``e`` of the
+scores, the constant ``C_F`` of the discounts and that of strong convexity, ``C``,
 
     regret <= C_F sqrt(e / C),
 
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_count, check_number, refuse
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 from boostrank.queries.segments import Segments
 from boostrank.surrogates import (
     Cosine,
@@ -43,11 +42,11 @@ GAIN_TOLERANCE = 1e-12
 def strong_convexity(
     surrogate: str | Surrogate, n_documents: int, dcg: DCG | None = None
 ) -> tuple[float, float]:
-    """The constant of strong convexity of a surrogate with the targets of ``normalize="dcg"``, and
-    its norm.
+    """The constant of strong convexity of a surrogate, and its norm.
 
-    The excess loss is at least ``C ||E[u] - g(s)||^2``, with the constant ``C`` and a p-norm. The
-    page theory/regret_bounds of the guide has a table of the constants, with reasons.
+    The excess loss with the targets of ``normalize="dcg"`` is at least ``C ||E[u] - g(s)||^2``,
+    with the constant ``C`` and a p-norm. The page theory/regret_bounds of the guide has a table of
+    the constants, with reasons.
 
     Parameters
     ----------
@@ -85,8 +84,8 @@ def strong_convexity(
     base = surrogate.potential if isinstance(surrogate, Profiled) else surrogate
     # The table of the page theory/regret_bounds of the guide. Subclasses may have another loss, and
     # are not looked up.
-    kind: Any = type(base)
-    dcg = DCG() if dcg is None else dcg
+    kind: type[Surrogate] = type(base)
+    dcg = dcg or DCG()
     if kind is Squared:
         return 0.5, 2.0
     if kind is Logistic:
@@ -98,16 +97,16 @@ def strong_convexity(
         return norm / (2.0 * max_target_norm(n_documents, dcg, norm)), norm
     if isinstance(base, PNorm | NormalizedPNorm) and kind in (PNorm, NormalizedPNorm, Cosine):
         q = float(base.exponents(n_documents))
-        constant, norm = 1.0 / (2.0 * (q - 1.0)), conjugate(q)
-        return constant if kind is PNorm else constant / max_target_norm(
-            n_documents, dcg, norm
-        ), norm
+        constant = 1.0 / (2.0 * (q - 1.0))
+        norm = conjugate(q)
+        if kind is not PNorm:
+            constant /= max_target_norm(n_documents, dcg, norm)
+        return constant, norm
     raise ValueError(
         f"no strong convexity constant is known for {surrogate!r}. Constants are known for "
-        f"Squared, Logistic, "
-        "Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent from -1/2 to 0), "
-        "and for Profiled with one of these as potential. With a constant C of your own, it is "
-        "discount_constant() sqrt(excess / C)"
+        "Squared, Logistic, Poisson, Power, PNorm, NormalizedPNorm, Cosine (Power with an exponent "
+        "from -1/2 to 0), and for Profiled with one of these as potential. With a constant C of "
+        "your own, the bound is discount_constant() sqrt(excess / C)"
     )
 
 
@@ -152,7 +151,7 @@ def discount_constant(
     check_count("n_documents", n_documents)
     if not norm >= 1:
         refuse("norm", norm, "the p of a p-norm, a number of at least 1 or infinity")
-    discounts = discounts_by_rank(n_documents, DCG() if dcg is None else dcg)
+    discounts = discounts_by_rank(n_documents, dcg or DCG())
     vector = discounts - discounts[::-1] if sharp else 2.0 * discounts
     return float(np.linalg.norm(vector, ord=conjugate(norm)))
 
@@ -215,7 +214,8 @@ def regret_bound(
     values = np.asarray(excess, dtype=np.float64)
     if not (values >= 0).all():
         refuse("excess", excess, "0 or more: the expected loss minus the least one")
-    bound = discount_constant(n_documents, dcg, norm=norm, sharp=sharp) * np.sqrt(values / constant)
+    of_discounts = discount_constant(n_documents, dcg, norm=norm, sharp=sharp)
+    bound = of_discounts * np.sqrt(values / constant)
     return float(bound) if bound.ndim == 0 else bound
 
 
@@ -260,17 +260,18 @@ def ndcg_margin(distribution: LabelDistribution, dcg: DCG | None = None) -> floa
     >>> round(br.theory.ndcg_margin(labels, br.DCG(k=2)), 4)
     0.1738
     """
-    dcg = DCG() if dcg is None else dcg
+    dcg = dcg or DCG()
     gains = np.sort(distribution.bayes_scores(dcg))[::-1]
     discounts = discounts_by_rank(len(gains), dcg)
     starts = np.flatnonzero(np.concatenate([[True], np.diff(discounts) < 0]))
     runs = np.split(gains, starts[1:])
-    smallest = np.inf
-    for above, below, drop in zip(runs[:-1], runs[1:], -np.diff(discounts[starts]), strict=True):
+    drops = -np.diff(discounts[starts])
+    margin = np.inf
+    for above, below, drop in zip(runs[:-1], runs[1:], drops, strict=True):
         differences = np.concatenate([above - below[0], above[-1] - below])
         costly = differences[differences > GAIN_TOLERANCE]
-        smallest = min(smallest, float(drop) * costly.min(initial=np.inf))
-    return float(smallest)
+        margin = min(margin, float(drop * costly.min(initial=np.inf)))
+    return margin
 
 
 def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = None) -> float:
@@ -306,17 +307,13 @@ def margin_moment(margins: ArrayLike, alpha: float, weights: ArrayLike | None = 
     if not (values > 0).all():
         refuse("margins", margins, "positive numbers, one per query")
     check_number("alpha", alpha, smallest=0)
-    return float(
-        np.average(
-            values**-alpha,
-            weights=None if weights is None else np.asarray(weights, dtype=np.float64),
-        )
-    )
+    if weights is not None:
+        weights = np.asarray(weights, dtype=np.float64)
+    return float(np.average(values**-alpha, weights=weights))
 
 
 def low_noise_bound(bound: float, moment: float, alpha: float) -> float:
-    """Theorem 11: an upper bound of the mean NDCG regret, which is smaller if few queries have
-    small margins.
+    """Theorem 11: an upper bound of the mean NDCG regret, small if few queries have small margins.
 
     With the `bound` of Theorem 10, it is ``bound^(2 (alpha + 1) / (alpha + 2)) C_gamma^(1 / (alpha
     + 2))``. For ``alpha = 0`` it is `bound` itself. For large `alpha`, the exponent of the excess
@@ -349,32 +346,37 @@ def low_noise_bound(bound: float, moment: float, alpha: float) -> float:
     >>> round(bound, 4), round(br.theory.low_noise_bound(bound, moment, alpha=1), 4)
     (0.1058, 0.0979)
     """
-    for name, value in {"bound": bound, "moment": moment, "alpha": alpha}.items():
-        check_number(name, value, smallest=0)
-    return float(bound ** (2.0 * (alpha + 1.0) / (alpha + 2.0)) * moment ** (1.0 / (alpha + 2.0)))
+    check_number("bound", bound, smallest=0)
+    check_number("moment", moment, smallest=0)
+    check_number("alpha", alpha, smallest=0)
+    exponent = 2.0 * (alpha + 1.0) / (alpha + 2.0)
+    return float(bound**exponent * moment ** (1.0 / (alpha + 2.0)))
 
 
 def max_target_norm(n_documents: int, dcg: DCG, norm: float) -> float:
-    """The largest p-norm of the normalized gains of any labels: ``max_j j^(1/p) / (d_1 + ... +
-    d_j)``.
+    """The largest p-norm of the normalized gains of any labels.
 
-    The norm is a convex function of sorted gains, and the ideal DCG is a linear one. Therefore
-    their ratio is largest for labels with only two different gains, one of which is 0.
+    It is ``max_j j^(1/p) / (d_1 + ... + d_j)``. The norm is a convex function of sorted gains, and
+    the ideal DCG is a linear one. Therefore their ratio is largest for labels with only two
+    different gains, one of which is 0.
 
     Examples
     --------
     >>> round(max_target_norm(10, DCG(), 1.0), 4), max_target_norm(10, DCG(k=1), 1.0)
     (2.2009, 10.0)
     """
-    relevant = np.arange(1.0, n_documents + 1.0)
-    return float((relevant ** (1.0 / norm) / np.cumsum(discounts_by_rank(n_documents, dcg))).max())
+    n_relevant = np.arange(1.0, n_documents + 1.0)
+    ideal = np.cumsum(discounts_by_rank(n_documents, dcg))
+    return float((n_relevant ** (1.0 / norm) / ideal).max())
 
 
 def conjugate(exponent: float) -> float:
     """The exponent ``p`` of the dual norm, with ``1/p + 1/q = 1`` for the exponent ``q``."""
     if exponent == 1.0:
         return np.inf
-    return exponent / (exponent - 1.0) if np.isfinite(exponent) else 1.0
+    if np.isinf(exponent):
+        return 1.0
+    return exponent / (exponent - 1.0)
 
 
 def discounts_by_rank(n_documents: int, dcg: DCG) -> Floats:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from boostrank.inputs.arrays import Floats
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 from boostrank.surrogates import SURROGATES, Surrogate, is_consistent
 from boostrank.theory.distributions import LabelDistribution
 
@@ -64,21 +65,23 @@ class ConsistencyReport:
 
     @property
     def consistent(self) -> bool | None:
-        """Whether no counterexample was found; None if none was found, and more than a tenth were
-        left out.
+        """Whether no counterexample was found.
+
+        None means that none was found, but more than a tenth of the distributions were left out.
         """
-        if self.counterexample is None and self.n_unsolved + self.n_outside > MAX_LEFT_OUT * sum(
-            self.counts.values()
-        ):
-            return None
-        return self.counterexample is None
+        if self.counterexample is not None:
+            return False
+        n_left_out = self.n_unsolved + self.n_outside
+        return None if n_left_out > MAX_LEFT_OUT * self._n_tried else True
 
     @property
     def n_outside(self) -> int:
-        """Number of distributions that were left out because their targets are not within the
-        loss's bounds.
-        """
-        return sum(self.counts.values()) - self.n_distributions - self.n_unsolved
+        """Number of distributions left out because targets are not within the loss's bounds."""
+        return self._n_tried - self.n_distributions - self.n_unsolved
+
+    @property
+    def _n_tried(self) -> int:
+        return sum(self.counts.values())
 
     @property
     def declared(self) -> bool:
@@ -86,53 +89,42 @@ class ConsistencyReport:
         return is_consistent(self.surrogate, self.normalize)
 
     def __repr__(self) -> str:
-        # The loss by the name under which it is registered, or else by its parameters.
-        names = (name for name, named in SURROGATES.items() if repr(named) == repr(self.surrogate))
-        metric = str(self.dcg).replace("ndcg", "NDCG")
-        result = [f"no counterexample to consistency with {metric}"]
-        if self.consistent is None:
-            result = [f"no statement on consistency with {metric}: too few examined"]
-        if self.counterexample is not None and self.minimizer is not None:
-            result = [f"not consistent with {metric}: regret {self.regret:.4f}"]
-            result += self._comparison(self.counterexample, self.minimizer)
-        counts = ", ".join(f"{count} {origin}" for origin, count in self.counts.items() if count)
-        low, high = self.surrogate.target_bounds
-        left_out = {
-            f"their targets are not in [{low:g}, {high:g}]": self.n_outside,
-            "no minimum was found": self.n_unsolved,
-        }
-        return "\n".join(
-            [
-                f"{next(names, repr(self.surrogate))} with targets {self.normalize!r}",
-                *result,
-                f"distributions searched: {counts}",
-                *(
-                    f"{n} of these left out, because {reason}"
-                    for reason, n in left_out.items()
-                    if n
-                ),
-                f"the loss {'declares' if self.declared else 'does not declare'} that it is "
-                f"consistent",
-            ]
-        )
+        return "\n".join(self._lines())
 
-    def _comparison(self, distribution: LabelDistribution, minimizer: Floats) -> list[str]:
-        """The counterexample, the minimizer and the optimal scores, a line for each outcome and for
-        each of these.
-        """
+    def _lines(self) -> Iterator[str]:
+        # The loss by the name under which it is registered, or else by its parameters.
+        loss = repr(self.surrogate)
+        names = (name for name, named in SURROGATES.items() if repr(named) == loss)
+        yield f"{next(names, loss)} with targets {self.normalize!r}"
+        metric = str(self.dcg).replace("ndcg", "NDCG")
+        if self.counterexample is not None and self.minimizer is not None:
+            yield f"not consistent with {metric}: regret {self.regret:.4f}"
+            yield from self._comparison(self.counterexample, self.minimizer)
+        elif self.consistent:
+            yield f"no counterexample to consistency with {metric}"
+        else:
+            yield f"no statement on consistency with {metric}: too few examined"
+        counts = ", ".join(f"{count} {origin}" for origin, count in self.counts.items() if count)
+        yield f"distributions searched: {counts}"
+        low, high = self.surrogate.target_bounds
+        if self.n_outside:
+            reason = f"their targets are not in [{low:g}, {high:g}]"
+            yield f"{self.n_outside} of these left out, because {reason}"
+        if self.n_unsolved:
+            yield f"{self.n_unsolved} of these left out, because no minimum was found"
+        declares = "declares" if self.declared else "does not declare"
+        yield f"the loss {declares} that it is consistent"
+
+    def _comparison(self, distribution: LabelDistribution, minimizer: Floats) -> Iterator[str]:
+        """A line for each outcome of the counterexample, and lines that compare the scores."""
+        yield f"on a query of {distribution.n_documents} documents that has the labels"
+        for labels, p in zip(distribution.labels, distribution.probabilities, strict=True):
+            yield f"  {' '.join(f'{y:g}' for y in labels)}   with probability {p:.6g}"
         bayes = distribution.bayes_scores(self.dcg)
+        yield f"minimizer       {_row(minimizer)}"
+        yield f"optimal E[G/Z]  {_row(bayes)}"
         best = distribution.expected_ndcg(bayes, self.dcg)
-        outcomes = zip(distribution.labels, distribution.probabilities, strict=True)
-        return [
-            f"on a query of {distribution.n_documents} documents that has the labels",
-            *(
-                f"  {' '.join(f'{y:g}' for y in labels)}   with probability {p:.6g}"
-                for labels, p in outcomes
-            ),
-            f"minimizer       {_row(minimizer)}",
-            f"optimal E[G/Z]  {_row(bayes)}",
-            f"expected NDCG {best - self.regret:.4f} instead of {best:.4f}",
-        ]
+        yield f"expected NDCG {best - self.regret:.4f} instead of {best:.4f}"
 
 
 def _row(values: Floats) -> str:

@@ -19,17 +19,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.integrate import quad_vec
 
-from boostrank.inputs.arrays import Floats, check_lengths
+from boostrank.inputs.arrays import Bools, Floats, check_lengths
 from boostrank.inputs.checks import check_count, refuse, refuse_first
 from boostrank.metrics import check_scores
-from boostrank.queries.dcg import DCG, Gain, check_relevance
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.gains import Gain, check_relevance
 from boostrank.queries.queries import Queries, require_qid
 
 # Error at which numerical integration stops, and the largest error of a result.
-QUADRATURE_TOLERANCE, MAX_QUADRATURE_ERROR = 1e-11, 1e-6
+QUADRATURE_TOLERANCE = 1e-11
+MAX_QUADRATURE_ERROR = 1e-6
 # Largest difference of probabilities and their sums from the range [0, 1] and from 1, which is due
 # to rounding.
 PROBABILITY_TOLERANCE = 1e-9
@@ -83,8 +85,9 @@ class ScoreCurve:
 
     @classmethod
     def binary(cls, curve: Callable[[Floats], Floats], breaks: ArrayLike = ()) -> ScoreCurve:
-        """Make the curve of labels 0 and 1 with ``P(Y = 1 | s) = curve(s)``, where `curve` is a
-        vectorized function.
+        """Make the curve of labels 0 and 1 with ``P(Y = 1 | s) = curve(s)``.
+
+        `curve` is a vectorized function.
         """
 
         def probabilities(s: Floats) -> Floats:
@@ -95,8 +98,9 @@ class ScoreCurve:
 
     @classmethod
     def steps(cls, labels: ArrayLike, table: ArrayLike) -> ScoreCurve:
-        """Make the curve of probabilities that are constant on intervals of equal length; random
-        scores have one.
+        """Make the curve of probabilities that are constant on intervals of equal length.
+
+        That of random scores has one interval.
 
         Parameters
         ----------
@@ -124,13 +128,15 @@ class ScoreCurve:
         points = np.atleast_1d(np.asarray(s, dtype=np.float64))
         if points.ndim != 1 or not ((points >= 0) & (points <= 1)).all():
             refuse("s", s, "one-dimensional, in [0, 1]")
-        values = np.asarray(self.probabilities(points), dtype=np.float64).reshape(
-            len(points), len(self.labels)
-        )
+        values = np.asarray(self.probabilities(points), dtype=np.float64)
+        values = values.reshape(len(points), len(self.labels))
         are_positive = values.min(axis=1) >= -PROBABILITY_TOLERANCE
-        bad = ~(are_positive & (abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE))
+        sum_to_1 = abs(values.sum(axis=1) - 1) <= PROBABILITY_TOLERANCE
         rule = "probabilities must be in [0, 1] and sum to 1"
-        refuse_first(bad, lambda i: f"{rule}; at s = {points[i]:g} they are {values[i].tolist()}")
+        refuse_first(
+            ~(are_positive & sum_to_1),
+            lambda i: f"{rule}; at s = {points[i]:g} they are {values[i].tolist()}",
+        )
         return np.clip(values, 0.0, 1.0)
 
     def gains(self, gain: Gain = "exp2") -> Floats:
@@ -143,16 +149,16 @@ class ScoreCurve:
 
     @cached_property
     def shares(self) -> Floats:
-        """Share ``P(Y = label)`` of each label, shape (n_labels,): the integral of the
-        probabilities over [0, 1].
+        """Share ``P(Y = label)`` of each label, shape (n_labels,).
+
+        It is the integral of the probabilities over [0, 1].
         """
         return integrate(lambda s: self.at(s)[0], 0.0, 1.0, self.breaks)
 
     def ideal_steps(self, gain: Gain = "exp2") -> tuple[Floats, Floats]:
-        """The curve of ideal scores: decreasing gains, and the share of documents that have at
-        least each gain.
+        """The curve of ideal scores: gains, and shares of documents that have at least each gain.
 
-        Labels with the share 0 are left out.
+        Gains decrease, and labels with the share 0 are left out.
 
         Returns
         -------
@@ -164,14 +170,15 @@ class ScoreCurve:
         ValueError
             If no document has a gain above 0.
         """
-        gains, present = self.gains(gain), self.shares > MAX_QUADRATURE_ERROR
-        if not gains[present].any():
+        present = self.shares > MAX_QUADRATURE_ERROR
+        gains = self.gains(gain)[present]
+        if not gains.any():
             raise ValueError(
                 "NDCG is not defined: the curve has no label with a positive gain and a positive "
                 "share"
             )
-        levels, reached = gains[present][::-1], np.cumsum(self.shares[present][::-1])
-        return levels, reached / reached[-1]
+        reached = np.cumsum(self.shares[present][::-1])
+        return gains[::-1], reached / reached[-1]
 
 
 def estimate_curve(
@@ -229,36 +236,38 @@ def estimate_curve(
     if n_bins is None:
         n_bins = int(np.clip(round(2 * len(normalized) ** (1 / 3)), 5, 200))
     check_count("n_bins", n_bins)
-    reached = _bin_means(relevance[:, None] >= labels[1:], normalized, int(n_bins))
-    reached = np.stack([isotonic_regression(column) for column in reached.T], axis=1)
-    edge = np.ones((len(reached), 1))
-    table = -np.diff(np.concatenate([edge, np.clip(reached, 0.0, 1.0), 0.0 * edge], axis=1), axis=1)
+    means = _bin_means(relevance[:, None] >= labels[1:], normalized, int(n_bins))
+    # P(Y >= label) in each bin, from the lowest label, where it is 1, to one above all labels.
+    reached = np.zeros((int(n_bins), len(labels) + 1))
+    reached[:, 0] = 1.0
+    for i, column in enumerate(means.T, start=1):
+        reached[:, i] = np.clip(isotonic_regression(column), 0.0, 1.0)
+    table = -np.diff(reached, axis=1)
     return ScoreCurve.steps(labels, np.maximum(table, 0.0))
 
 
 def normalized_scores(scores: ArrayLike, qid: ArrayLike) -> Floats:
-    """``1 - (rank - 1/2) / n`` of each row among the n documents of its query, with the mean rank
-    of tied rows.
+    """``1 - (rank - 1/2) / n`` of each row among the n documents of its query.
+
+    Tied rows have their mean rank.
     """
     values = check_scores(scores)
     queries = Queries.from_qid(qid)
     check_lengths(scores=len(values), qid=queries.n_documents)
-    by_query = pd.Series(queries.group(values)).groupby(
-        queries.repeat(np.arange(queries.n_queries))
-    )
-    ranks = by_query.rank(ascending=False).to_numpy()
+    query = queries.repeat(np.arange(queries.n_queries))
+    grouped = pd.Series(queries.group(values)).groupby(query)
+    ranks = grouped.rank(ascending=False).to_numpy()
     return queries.ungroup(1.0 - (ranks - 0.5) / queries.repeat(queries.sizes))
 
 
-def _bin_means(values: NDArray[np.bool_], normalized: Floats, n_bins: int) -> Floats:
-    """Means of `values`, shape (n, m), in bins of equal size by normalized score; shape (n_bins,
-    m).
+def _bin_means(values: Bools, normalized: Floats, n_bins: int) -> Floats:
+    """Means of `values`, shape (n, m), in bins of equal size by normalized score.
+
+    They have the shape (n_bins, m).
     """
     tied = pd.DataFrame(values).groupby(normalized)
-    ends, sums = (
-        np.append(0.0, tied.size().cumsum() / len(values)),
-        tied.sum().cumsum() / len(values),
-    )
+    ends = np.append(0.0, tied.size().cumsum() / len(values))
+    sums = tied.sum().cumsum() / len(values)
     parts = np.linspace(0.0, 1.0, n_bins + 1)
     # If a bin ends among tied documents, its part of them has the mean value of all of them.
     totals = [np.interp(parts, ends, np.append(0.0, sums[column])) for column in sums]
@@ -266,10 +275,11 @@ def _bin_means(values: NDArray[np.bool_], normalized: Floats, n_bins: int) -> Fl
 
 
 def integrate(
-    function: Callable[[Floats], Any], low: float, high: float, breaks: ArrayLike = ()
+    function: Callable[[Floats], Floats], low: float, high: float, breaks: ArrayLike = ()
 ) -> Any:
-    """Integral of a function of an array with one element, by adaptive quadrature of the intervals
-    between `breaks`.
+    """Integral of a function of an array with one element.
+
+    The intervals between `breaks` are integrated by adaptive quadrature.
 
     Raises
     ------
@@ -279,16 +289,22 @@ def integrate(
     points = np.asarray(breaks, dtype=np.float64)
     points = points[(points > low) & (points < high)]
 
-    def at_point(x: float) -> Any:
+    def at_point(x: float) -> Floats:
         return function(np.array([x]))
 
-    limits: dict[str, Any] = {"limit": 2_000 + len(points)} | dict.fromkeys(
-        ("epsabs", "epsrel"), QUADRATURE_TOLERANCE
+    value, error = quad_vec(
+        at_point,
+        low,
+        high,
+        epsabs=QUADRATURE_TOLERANCE,
+        epsrel=QUADRATURE_TOLERANCE,
+        norm="max",
+        limit=2_000 + len(points),
+        points=points,
     )
-    value, error = quad_vec(at_point, low, high, norm="max", points=points, **limits)
     if not error <= MAX_QUADRATURE_ERROR * max(1.0, float(np.max(np.abs(value)))):
         raise ValueError(
             f"an integral of the curve has the error {error:.1e}: pass its discontinuities as "
-            f"breaks"
+            "breaks"
         )
     return value

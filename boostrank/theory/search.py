@@ -11,15 +11,16 @@ counterexample exactly.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import as_generator, check_count
-from boostrank.queries.dcg import DCG, Normalize
+from boostrank.inputs.arrays import Floats, Ints
+from boostrank.inputs.checks import check_count
+from boostrank.inputs.random_state import as_generator
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.targets import Normalize
 from boostrank.queries.segments import Segments
 from boostrank.surrogates import Surrogate, get_surrogate
 from boostrank.theory.distributions import PAPER_DISTRIBUTIONS, DistributionBatch, LabelDistribution
@@ -73,9 +74,7 @@ class _Search:
         return batch.targets(self.normalize, self.dcg)
 
     def examine(self, batch: DistributionBatch, thorough: bool = False) -> _Examined:
-        """Minimize the expected loss for each distribution whose targets are within bounds, and
-        compute the regret.
-        """
+        """Minimize the expected losses of distributions within bounds, and compute the regrets."""
         inside = self.targets(batch).within_bounds(self.surrogate)
         if not inside.any():
             return _Examined(batch, np.zeros((0, batch.shape[1])), np.zeros(0), 0)
@@ -86,6 +85,18 @@ class _Search:
         regrets = np.where(solution.solved & (regrets > MIN_REGRET), regrets, 0.0)
         return _Examined(batch, scores, regrets, int(solution.solved.sum()))
 
+    def confirm(self, distribution: LabelDistribution) -> tuple[Floats, float] | None:
+        """Scores of least expected loss and their regret, found by a thorough search.
+
+        The result is None if that does not confirm that the distribution is a counterexample.
+        """
+        examined = self.examine(DistributionBatch.of([distribution]), thorough=True)
+        scores = examined.scores[0]
+        regret = float(examined.regrets[0])
+        if regret == 0 or not self.is_counterexample(distribution, scores):
+            return None
+        return self.surrogate.representative(scores[None])[0], regret
+
     def is_counterexample(self, distribution: LabelDistribution, scores: Floats) -> bool:
         """Whether no scores that rank optimally have an expected loss as small as that of `scores`.
 
@@ -94,13 +105,10 @@ class _Search:
         """
         batch = DistributionBatch.of([distribution])
         loss = ExpectedLoss(self.surrogate, self.targets(batch)).at(scores[None])
-        ranking, optimal = (
-            np.argsort(-batch.bayes_scores(self.dcg)[0], kind="stable"),
-            np.empty_like(scores),
-        )
-        optimal[ranking] = np.sort(scores)[::-1] + np.arange(len(scores))[::-1] * max(
-            1.0, float(np.ptp(scores))
-        )
+        ranking = np.argsort(-batch.bayes_scores(self.dcg)[0], kind="stable")
+        gap = max(1.0, float(np.ptp(scores)))
+        optimal = np.empty_like(scores)
+        optimal[ranking] = np.sort(scores)[::-1] + np.arange(len(scores))[::-1] * gap
         other = minimize(loss, optimal[None])
         is_optimal = batch.ndcg_regret(tied(other.scores), self.dcg)[0] <= MIN_REGRET
         return bool(other.losses[0] > loss(scores[None])[0] or not is_optimal)
@@ -112,19 +120,18 @@ def check_consistency(
     dcg: DCG | None = None,
     *,
     n_distributions: int = 1600,
-    random_state: Any = 0,
+    random_state: int | np.random.Generator | None = 0,
 ) -> ConsistencyReport:
-    """Search for a label distribution on which minimizing the expected loss does not maximize the
-    expected NDCG.
+    """Search for a label distribution on which the minimizer of the loss does not maximize NDCG.
 
-    The search examines the counterexamples of the paper, and random distributions over 2 to 5
-    documents of four kinds: with labels of many grades, with labels 0 and 1, with rare large
-    labels, and with two outcomes that prefer different documents and whose expected normalized
-    gains are nearly equal. For each distribution, it minimizes the expected loss numerically, and
-    computes the regret of the minimizer. Then it examines distributions that are similar to those
-    with the largest regret. A counterexample is reported only if the loss is larger where it is
-    minimized once more, from scores that rank optimally, or if the scores found there do not rank
-    optimally either.
+    Both the loss and NDCG are expected ones. The search examines the counterexamples of the paper,
+    and random distributions over 2 to 5 documents of four kinds: with labels of many grades, with
+    labels 0 and 1, with rare large labels, and with two outcomes that prefer different documents
+    and whose expected normalized gains are nearly equal. For each distribution, it minimizes the
+    expected loss numerically, and computes the regret of the minimizer. Then it examines
+    distributions that are similar to those with the largest regret. A counterexample is reported
+    only if the loss is larger where it is minimized once more, from scores that rank optimally, or
+    if the scores found there do not rank optimally either.
 
     Parameters
     ----------
@@ -169,18 +176,22 @@ def check_consistency(
     (False, True)
     """
     check_count("n_distributions", n_distributions)
-    search = _Search(get_surrogate(surrogate), normalize, DCG() if dcg is None else dcg)
-    random, top = as_generator(random_state), max_label(search.dcg)
+    search = _Search(get_surrogate(surrogate), normalize, dcg or DCG())
+    random = as_generator(random_state)
+    top = max_label(search.dcg)
     of_paper = [
         distribution for distribution in PAPER_DISTRIBUTIONS if distribution.labels.max() <= top
     ]
-    batches = [DistributionBatch.of(of_paper)] if of_paper else []
+    batches = []
+    if of_paper:
+        batches.append(DistributionBatch.of(of_paper))
     batches += _candidates(int(n_distributions), search.dcg, top, random)
     examined = [search.examine(batch) for batch in batches]
     n_neighbours = 1 + int(NEIGHBOURS_SHARE * n_distributions)
     for _ in range(N_CLIMBS):
         for worst in _worst_by_size(examined):
-            examined.append(search.examine(_neighbours(worst, n_neighbours, top, random)))
+            neighbours = _neighbours(worst, n_neighbours, top, random)
+            examined.append(search.examine(neighbours))
     n_similar = n_neighbours * (len(examined) - len(batches))
     counts = {
         "random": int(n_distributions),
@@ -191,78 +202,73 @@ def check_consistency(
 
 
 def _worst_by_size(examined: list[_Examined]) -> list[LabelDistribution]:
-    """For each number of documents, the distribution with the largest regret, if that is
-    positive.
-    """
-    worst: dict[int, tuple[float, LabelDistribution]] = {}
-    for batch, _, regrets, *_ in examined:
+    """The distribution with the largest regret for each number of documents, if it is positive."""
+    largest: dict[int, float] = {}
+    worst: dict[int, LabelDistribution] = {}
+    for batch, _, regrets, _ in examined:
+        _, n_documents = batch.shape
         regret = regrets.max(initial=0.0)
-        if regret > worst.get(batch.shape[1], (0.0,))[0]:
-            worst[batch.shape[1]] = regret, batch[int(regrets.argmax())]
-    return [distribution for _, distribution in worst.values()]
+        if regret > largest.get(n_documents, 0.0):
+            largest[n_documents] = regret
+            worst[n_documents] = batch[int(regrets.argmax())]
+    return list(worst.values())
 
 
 def _report(
     search: _Search, examined: list[_Examined], counts: dict[str, int]
 ) -> ConsistencyReport:
     """The report of the counterexample with the largest regret that is confirmed, or of none."""
-    n_solved, n_examined = (
-        sum(batch.n_solved for batch in examined),
-        sum(len(batch.scores) for batch in examined),
+    n_solved = sum(batch.n_solved for batch in examined)
+    n_examined = sum(len(batch.scores) for batch in examined)
+    report = ConsistencyReport(
+        search.surrogate, search.normalize, search.dcg, counts, n_solved, n_examined - n_solved
     )
-    settings = search.surrogate, search.normalize, search.dcg, counts
     candidates = [
         (regret, batch, i)
         for batch, _, regrets, _ in examined
         for i, regret in enumerate(regrets)
         if regret
     ]
-    for _, batch, i in sorted(candidates, key=lambda candidate: -candidate[0])[:MAX_CONFIRMATIONS]:
-        single = DistributionBatch.of([batch[i]])
-        ((scores,), (regret,)) = search.examine(single, thorough=True)[1:3]
-        if regret > 0 and search.is_counterexample(single[0], scores):
-            minimizer = search.surrogate.representative(scores[None])[0]
-            return ConsistencyReport(
-                *settings, n_solved, n_examined - n_solved, single[0], minimizer, float(regret)
-            )
+    by_regret = sorted(candidates, key=lambda candidate: -candidate[0])
+    for _, batch, i in by_regret[:MAX_CONFIRMATIONS]:
+        confirmed = search.confirm(batch[i])
+        if confirmed:
+            minimizer, regret = confirmed
+            return replace(report, counterexample=batch[i], minimizer=minimizer, regret=regret)
     # No regret was confirmed: the scores are not minimizers, so that their distributions count as
     # unsolved.
     n_solved -= len(candidates)
-    return ConsistencyReport(*settings, n_solved, n_examined - n_solved)
+    return replace(report, n_distributions=n_solved, n_unsolved=n_examined - n_solved)
 
 
 def tied(scores: Floats) -> Floats:
-    """The scores, of which those become equal that differ by at most `TIE_TOLERANCE` times the
-    range of the scores.
+    """The scores, shape (n_distributions, n_documents), with small differences removed.
 
-    `scores` has shape (n_distributions, n_documents).
+    Scores become equal that differ by at most `TIE_TOLERANCE` times the range of the scores.
     """
     permutation = np.argsort(scores, axis=1)
     increasing = np.take_along_axis(scores, permutation, axis=1)
-    apart = (
-        np.diff(increasing, axis=1)
-        > TIE_TOLERANCE * np.maximum(np.ptp(scores, axis=1), 0.01)[:, None]
-    )
-    runs = np.concatenate(
-        [np.zeros((len(scores), 1), dtype=np.int64), apart.cumsum(axis=1)], axis=1
-    )
+    ranges = np.maximum(np.ptp(scores, axis=1, keepdims=True), 0.01)
+    runs = np.zeros(scores.shape, dtype=np.int64)
+    runs[:, 1:] = (np.diff(increasing, axis=1) > TIE_TOLERANCE * ranges).cumsum(axis=1)
     first = np.argmax(runs[:, :, None] == runs[:, None, :], axis=2)
+    tied_scores = np.take_along_axis(increasing, first, axis=1)
     result = np.empty_like(scores)
-    np.put_along_axis(result, permutation, np.take_along_axis(increasing, first, axis=1), axis=1)
+    np.put_along_axis(result, permutation, tied_scores, axis=1)
     return result
 
 
 def max_label(dcg: DCG) -> int:
     """The largest label of the distributions that are drawn for the gain of `dcg`."""
-    tabled = not isinstance(dcg.gain, str) and not callable(dcg.gain)
-    return min(MAX_LABEL, len(np.asarray(dcg.gain)) - 1) if tabled else MAX_LABEL
+    if isinstance(dcg.gain, str) or callable(dcg.gain):
+        return MAX_LABEL
+    return min(MAX_LABEL, len(np.asarray(dcg.gain)) - 1)
 
 
 def _candidates(
     n_distributions: int, dcg: DCG, top: int, random: np.random.Generator
 ) -> Iterator[DistributionBatch]:
-    """Draw `n_distributions` distributions of labels up to `top`, in one batch for each number of
-    documents.
+    """Draw distributions of labels up to `top`, in one batch for each number of documents.
 
     The numbers of documents have equal shares, and so have the four kinds. What is left over goes
     to the first of them, and a number of documents without a share has no batch.
@@ -275,13 +281,16 @@ def _candidates(
         counts = n_distributions // n_cells + (places < n_distributions % n_cells)
         grades = random.integers(0, top + 1, size=(counts[0], 3, m))
         binary = random.integers(0, min(top, 1) + 1, size=(counts[1], 3, m))
-        drawn = [labels for labels in (grades, binary) if len(labels)]
         batches = [
-            _batch(labels, random.dirichlet(np.ones(3), size=len(labels))) for labels in drawn
+            _batch(labels, random.dirichlet(np.ones(3), size=len(labels)))
+            for labels in (grades, binary)
+            if len(labels)
         ]
-        batches += [_rare_gains(counts[2], m, top, random)] if counts[2] else []
-        batches += [_near_ties(counts[3], m, top, dcg, random)] if counts[3] else []
-        if counts.any():
+        if counts[2]:
+            batches.append(_rare_gains(counts[2], m, top, random))
+        if counts[3]:
+            batches.append(_near_ties(counts[3], m, top, dcg, random))
+        if batches:
             yield DistributionBatch.concatenate(batches)
 
 
@@ -295,26 +304,23 @@ def _neighbours(
     """
     shape = (n, *distribution.labels.shape)
     steps = random.integers(-1, 2, size=shape) * (random.random(shape) < 0.3)
-    moved = np.clip(distribution.labels + steps, 0, max(top, distribution.labels.max()))
-    labels = np.where(random.random(shape) < 0.1, random.integers(0, top + 1, size=shape), moved)
+    largest = max(top, distribution.labels.max())
+    moved = np.clip(distribution.labels + steps, 0, largest)
+    is_replaced = random.random(shape) < 0.1
+    labels = np.where(is_replaced, random.integers(0, top + 1, size=shape), moved)
     noise = np.exp(0.5 * random.normal(size=(n, len(distribution.labels))))
     weights = distribution.probabilities * noise
     return _batch(labels, weights / weights.sum(axis=1, keepdims=True))
 
 
 def _rare_gains(n: int, m: int, top: int, random: np.random.Generator) -> DistributionBatch:
-    """Draw `n` distributions with small labels in the usual outcome and large labels in a rare
-    one.
-    """
-    usual, rare = (
-        random.integers(0, min(top, 2) + 1, size=(n, m)),
-        random.integers(0, top + 1, size=(n, m)),
-    )
+    """Draw `n` distributions with small labels in the usual outcome, and large in a rare one."""
+    usual = random.integers(0, min(top, 2) + 1, size=(n, m))
+    rare = random.integers(0, top + 1, size=(n, m))
     rare = np.where(random.random((n, m)) < 0.5, np.maximum(rare, top - 1), rare)
     probability = random.uniform(0.03, 0.4, size=n)
-    return _batch(
-        np.stack([rare, usual], axis=1), np.stack([probability, 1.0 - probability], axis=1)
-    )
+    probabilities = np.stack([probability, 1.0 - probability], axis=1)
+    return _batch(np.stack([rare, usual], axis=1), probabilities)
 
 
 def _near_ties(
@@ -329,8 +335,10 @@ def _near_ties(
     # In the first outcome document 0 has the larger label, in the second outcome document 1.
     labels[:, 0, :2] = -np.sort(-labels[:, 0, :2], axis=1)
     labels[:, 1, :2] = np.sort(labels[:, 1, :2], axis=1)
-    targets = _batch(labels, np.full((n, 2), 0.5)).targets("dcg", dcg).values.reshape(n, 2, m)
-    for_first, for_second = targets[:, 0, 0] - targets[:, 0, 1], targets[:, 1, 1] - targets[:, 1, 0]
+    batch = _batch(labels, np.full((n, 2), 0.5))
+    targets = batch.targets("dcg", dcg).values.reshape(n, 2, m)
+    for_first = targets[:, 0, 0] - targets[:, 0, 1]
+    for_second = targets[:, 1, 1] - targets[:, 1, 0]
     total = for_first + for_second
     tie = np.divide(for_second, total, out=np.full(n, 0.5), where=total > 0)
     shift = random.choice(NEAR_TIES, size=n) * random.choice([-1, 1], size=n) / 100.0
@@ -338,15 +346,16 @@ def _near_ties(
     return _batch(labels, np.stack([probability, 1.0 - probability], axis=1))
 
 
-def _batch(labels: NDArray[Any], probabilities: Floats) -> DistributionBatch:
-    """Distributions with probabilities that are rounded to whole hundredths, at least one; their
-    sum stays 1.
+def _batch(labels: Floats | Ints, probabilities: Floats) -> DistributionBatch:
+    """Distributions with probabilities that are rounded to whole hundredths, of which the sum is 1.
+
+    Each probability is at least one hundredth.
     """
     n, n_outcomes, m = labels.shape
     hundredths = np.maximum(1, np.round(100.0 * probabilities))
-    largest = np.arange(n), hundredths.argmax(axis=1)
-    hundredths[largest] += 100 - hundredths.sum(axis=1)
-    outcomes = Segments.from_sizes([n_outcomes] * n)
+    hundredths[np.arange(n), hundredths.argmax(axis=1)] += 100 - hundredths.sum(axis=1)
     return DistributionBatch(
-        labels.reshape(-1, m).astype(np.float64), hundredths.ravel() / 100.0, outcomes
+        values=labels.reshape(-1, m).astype(np.float64),
+        probabilities=hundredths.ravel() / 100.0,
+        outcomes=Segments.from_sizes([n_outcomes] * n),
     )

@@ -1,8 +1,7 @@
-"""How consistently NDCG distinguishes two rankers, by simulation: Definition 5 of Wang et al. (COLT
-2013).
+"""How consistently NDCG distinguishes two rankers, by simulation.
 
-Two rankers score the documents of one population. Lists of documents are resampled from data
-(:class:`RankedData`).
+That is Definition 5 of Wang et al. (COLT 2013). Two rankers score the documents of one population.
+Lists of documents are resampled from data (:class:`RankedData`).
 """
 
 from __future__ import annotations
@@ -14,10 +13,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
-from boostrank.inputs.checks import as_generator, check_count
+from boostrank.inputs.checks import check_count
+from boostrank.inputs.random_state import as_generator
 from boostrank.metrics import check_scores
-from boostrank.queries.dcg import DCG, Gain, check_relevance
-from boostrank.queries.discounts import (
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.gains import Gain, check_relevance
+from boostrank.ndcg.long_lists import (
     CUTOFFS,
     DISCOUNTS,
     Cutoff,
@@ -27,7 +29,7 @@ from boostrank.queries.discounts import (
 )
 from boostrank.queries.queries import Queries, require_qid
 from boostrank.queries.segments import Segments
-from boostrank.significance.paired_tests import ROUNDING
+from boostrank.significance.differences import ROUNDING
 from boostrank.theory.decay import lengths_of_lists
 
 # Largest number of documents in memory at a time (tens of MB).
@@ -69,41 +71,40 @@ class RankedData:
     ) -> None:
         relevance = check_relevance(y)
         queries = Queries.from_qid(require_qid(qid, "RankedData", "Pass qid=."))
-        rows = {
-            "y": relevance,
-            "scores_a": check_scores(scores_a),
-            "scores_b": check_scores(scores_b),
-        }
+        first = check_scores(scores_a)
+        second = check_scores(scores_b)
         check_lengths(
-            qid=queries.n_documents, **{name: len(values) for name, values in rows.items()}
+            qid=queries.n_documents,
+            y=len(relevance),
+            scores_a=len(first),
+            scores_b=len(second),
         )
         self.queries = queries
-        self.relevance, self.first, self.second = (
-            queries.group(values) for values in rows.values()
-        )
+        self.relevance = queries.group(relevance)
+        self.first = queries.group(first)
+        self.second = queries.group(second)
 
     def draw(
         self, n_lists: int, n: int, random: np.random.Generator
     ) -> tuple[Floats, Floats, Floats]:
-        """Labels and both scores of lists, each of shape (n_lists, n); the documents of a list are
-        from one query.
+        """Labels and both scores of lists, each of shape (n_lists, n).
+
+        The documents of a list are from one query.
         """
         query = random.integers(0, self.queries.n_queries, size=(n_lists, 1))
-        rows = (
-            random.integers(0, self.queries.sizes[query], size=(n_lists, n))
-            + self.queries.starts[query]
-        )
+        positions = random.integers(0, self.queries.sizes[query], size=(n_lists, n))
+        rows = self.queries.starts[query] + positions
         return self.relevance[rows], self.first[rows], self.second[rows]
 
     def better_ranker(self, gain: Gain = "exp2") -> int:
         """1 or -1 for the ranker with the larger mean of standard NDCG over queries, or 0."""
         dcg = DCG(gain=gain)
         gains = dcg.gains(self.relevance)
-        means = [
+        first, second = (
             np.nan_to_num(dcg.ndcg(gains, scores, self.queries)).mean()
             for scores in (self.first, self.second)
-        ]
-        return int(np.sign(round(means[0] - means[1], 12)))
+        )
+        return int(np.sign(round(first - second, 12)))
 
 
 def distinguishability(
@@ -116,8 +117,7 @@ def distinguishability(
     n_lists: int = 1_000,
     random_state: int | np.random.Generator | None = 0,
 ) -> pd.DataFrame:
-    """Simulate how often NDCG on a single list shows which of two rankers is better, by length of
-    the list.
+    """Simulate how often NDCG on a list shows which of two rankers is better, by its length.
 
     Lists of independent documents are drawn. The first n documents of a list are its list of length
     n, on which NDCG with each discount and cutoff of both rankers is compared. By Definition 5,
@@ -193,29 +193,42 @@ def distinguishability(
     """
     lengths = np.unique(lengths_of_lists(n))
     check_count("n_lists", n_lists, smallest=2)
-    settings, dcg = discounted_cutoffs(discounts, ks), DCG(gain=gain)
+    settings = discounted_cutoffs(discounts, ks)
     truth = population.better_ranker(gain)
     random = as_generator(random_state)
     differences = np.empty((len(lengths), len(settings), n_lists))
-    at_once = max(1, MAX_DOCUMENTS_AT_ONCE // int(lengths[-1]))
+    longest = int(lengths[-1])
+    at_once = max(1, MAX_DOCUMENTS_AT_ONCE // longest)
     for start in range(0, n_lists, at_once):
         stop = min(start + at_once, n_lists)
-        lists = population.draw(stop - start, int(lengths[-1]), random)
-        for row, length in zip(differences, lengths, strict=True):
-            relevance, first, second = (
-                np.ascontiguousarray(values[:, :length]).ravel() for values in lists
-            )
-            queries, gains = (
-                Segments.from_sizes(np.full(stop - start, length)),
-                dcg.gains(relevance),
-            )
-            for i, (discount, k) in enumerate(settings.values()):
-                measure = DCG(int(ranks_kept(k, [length])[0]), discount=discount)
-                values = np.nan_to_num(
-                    measure.ndcg(gains, first, queries) - measure.ndcg(gains, second, queries)
-                )
-                row[i, start:stop] = np.where(np.abs(values) < ROUNDING, 0.0, values)
+        relevance, first, second = population.draw(stop - start, longest, random)
+        gains = DCG(gain=gain).gains(relevance.ravel()).reshape(relevance.shape)
+        for i, length in enumerate(lengths):
+            lists = gains[:, :length], first[:, :length], second[:, :length]
+            differences[i, :, start:stop] = _differences(*lists, settings.values())
     return _table(differences, lengths, list(settings), truth)
+
+
+def _differences(
+    gains: Floats, first: Floats, second: Floats, settings: Iterable[tuple[Discount, Cutoff]]
+) -> list[Floats]:
+    """NDCG of the first ranker minus that of the second one, for each discount and cutoff.
+
+    Gains and scores are those of lists of equal length, each of shape (n_lists, length).
+    """
+    n_lists, length = gains.shape
+    queries = Segments.from_sizes(np.full(n_lists, length))
+    gains = gains.ravel()
+    first = first.ravel()
+    second = second.ravel()
+    differences = []
+    for discount, k in settings:
+        dcg = DCG(int(ranks_kept(k, [length])[0]), discount=discount)
+        values = dcg.ndcg(gains, first, queries) - dcg.ndcg(gains, second, queries)
+        # Lists without a relevant document have the NDCG NaN.
+        values = np.nan_to_num(values)
+        differences.append(np.where(np.abs(values) < ROUNDING, 0.0, values))
+    return differences
 
 
 def _table(
@@ -227,7 +240,8 @@ def _table(
     same = (winners == winners[-1]) & (winners[-1] != 0)
     settled = np.logical_and.accumulate(same[::-1])[::-1].mean(axis=2)
     settled[-1] = np.nan
-    first, second = (winners > 0).mean(axis=2), (winners < 0).mean(axis=2)
+    first = (winners > 0).mean(axis=2)
+    second = (winners < 0).mean(axis=2)
     correct = {1: first, -1: second, 0: np.full_like(first, np.nan)}[truth]
     statistics = {
         "difference": differences.mean(axis=2),
@@ -237,7 +251,8 @@ def _table(
         "correct": correct,
         "settled": settled,
     }
-    table = pd.DataFrame(names, columns=["discount", "k"]).merge(
-        pd.DataFrame({"n": lengths}), how="cross"
-    )
-    return table.assign(**{name: values.T.ravel() for name, values in statistics.items()})
+    settings = pd.DataFrame(names, columns=["discount", "k"])
+    table = settings.merge(pd.DataFrame({"n": lengths}), how="cross")
+    for name, values in statistics.items():
+        table[name] = values.T.ravel()
+    return table

@@ -1,3 +1,1 @@
-"""The steps of ``fit``: check the data and the settings, bind the loss to the data, and train one
-booster.
-"""
+"""The steps of ``fit``: check data and settings, bind the loss, and train one booster."""

@@ -37,8 +37,7 @@ T = TypeVar("T")
 
 
 def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
-    """Let a method of a ranker take arguments by the names that LGBMRanker and XGBRanker have for
-    them.
+    """Let a method of a ranker take the names that LGBMRanker and XGBRanker have for arguments.
 
     The method raises TypeError for an argument that it does not have under any name, and says what
     to use instead.
@@ -72,13 +71,14 @@ def takes_other_names(method: Callable[P, T]) -> Callable[P, T]:
     return translated
 
 
-def _as_tuple(values: Any) -> tuple[Any, ...]:
+def _as_tuple(values: object) -> tuple[Any, ...]:
     return values if isinstance(values, tuple) else (values,)
 
 
 def _refuse_argument(ranker: Any, method: str, name: str, parameters: Collection[str]) -> NoReturn:
-    """Raise TypeError for an argument that the method does not have, or got under its own name
-    too.
+    """Raise TypeError for an argument that the method does not have.
+
+    It may also have got it under its own name too.
     """
     advice = _INSTEAD.get(name, f"its help lists those that it has{did_you_mean(name, parameters)}")
     if name in ranker.get_params():

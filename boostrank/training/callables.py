@@ -12,26 +12,29 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from boostrank.backends.base import BoostingFunction
 from boostrank.backends.lightgbm.parameters import canonical_names, samples_queries
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_choice, warn
+from boostrank.inputs.checks import check_choice
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import BoundMeasure, Measure, get_measure
-from boostrank.queries.dcg import DCG, NORMALIZATIONS, Discount, Gain, Normalize
-from boostrank.queries.labels import as_labels
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.gains import Gain
+from boostrank.ndcg.labels import as_labels
+from boostrank.ndcg.targets import NORMALIZATIONS, Normalize
 from boostrank.queries.queries import Queries
+from boostrank.queries.segments import Values
 from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import document_weights
-from boostrank.training.losses import DEFAULT_LOSS, Loss, bind, get_loss
-from boostrank.training.objective import Float32s
+from boostrank.surrogates.bound import Float32s
+from boostrank.surrogates.loss import BoostingFunction, Loss
+from boostrank.training.losses import DEFAULT_LOSS, bind, get_loss
 
 
 class DatasetFunction(ABC):
-    """A function that is bound to a data set in its first call, and again when a field of the data
-    set has changed.
-    """
+    """A function that is bound to a data set in its first call, and again when a field changes."""
 
     def __init__(self) -> None:
         self._results: WeakKeyDictionary[Any, tuple[tuple[Any, ...], Any]] = WeakKeyDictionary()
@@ -40,13 +43,14 @@ class DatasetFunction(ABC):
     def _bind(self, labels: Floats, queries: Queries, weights: Floats | None) -> Any:
         """Compute what depends only on these fields."""
 
-    def _bound(self, labels: Any, weights: Any, sizes: Any, dataset: Any = None) -> Any:
+    def _bound(self, labels: ArrayLike, weights: Any, sizes: Any, dataset: object = None) -> Any:
         """The result of :meth:`_bind` for the fields of a data set.
 
         Weights and sizes may be None or empty. `dataset` is None if the library passes only the
         fields.
         """
-        key, fields = self if dataset is None else dataset, (labels, weights, sizes)
+        key = self if dataset is None else dataset
+        fields = (labels, weights, sizes)
         before, result = self._results.get(key, ((), None))
         if before and all(map(np.array_equal, before, fields)):
             return result
@@ -54,10 +58,11 @@ class DatasetFunction(ABC):
             raise ValueError(
                 "the data set has no query groups; pass group= to the Dataset or DMatrix"
             )
-        weights = None if weights is None or len(weights) == 0 else np.asarray(weights, np.float64)
-        result = self._bind(
-            np.asarray(labels, np.float64), Queries.from_sizes(np.asarray(sizes, np.int64)), weights
-        )
+        queries = Queries.from_sizes(np.asarray(sizes, np.int64))
+        given = None
+        if weights is not None and len(weights):
+            given = np.asarray(weights, np.float64)
+        result = self._bind(np.asarray(labels, np.float64), queries, given)
         self._results[key] = tuple(map(np.array, fields)), result
         return result
 
@@ -75,7 +80,9 @@ class NativeObjective(DatasetFunction):
     def __init__(self, objective: str | Loss, dcg: DCG, normalize: Normalize) -> None:
         super().__init__()
         check_choice("normalize", normalize, NORMALIZATIONS)
-        self.loss, self.dcg, self.normalize = get_loss(objective), dcg, normalize
+        self.loss = get_loss(objective)
+        self.dcg = dcg
+        self.normalize = normalize
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.loss!r}, {self.dcg!r}, normalize={self.normalize!r})"
@@ -91,7 +98,11 @@ class NativeObjective(DatasetFunction):
     # labels, scores, weights and group sizes to a function of four parameters; the functions
     # `train` pass scores and the data set.
     def __call__(
-        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
+        self,
+        first: Values,
+        second: Any,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
     ) -> tuple[Float32s, Float32s]:
         """Gradient and Hessian, float32, each of shape (n_documents,)."""
         scores, fields, parameters = _scores_and_fields(first, second, weight, group)
@@ -103,12 +114,8 @@ class NativeObjective(DatasetFunction):
             )
         with use_threads(int(parameters.get("num_threads") or 0)):
             boost = self._bound(*fields)
-            if (
-                _is_xgboost(second)
-                and not self.loss.shift_invariant
-                and scores[0] == 0.5
-                and (scores == 0.5).all()
-            ):
+            depends_on_start = _is_xgboost(second) and not self.loss.shift_invariant
+            if depends_on_start and scores[0] == 0.5 and (scores == 0.5).all():
                 warn(
                     "XGBoost starts from the score 0.5, and this objective from 0: set "
                     "base_score=0 in the parameters"
@@ -125,8 +132,8 @@ class NativeMetric(DatasetFunction):
         if not self.measure.takes_relevance:
             raise ValueError(
                 f"{self.measure} needs ClickLabels, and a Dataset or a DMatrix has only numbers as "
-                f"labels: use "
-                "LightGBMRanker or XGBoostRanker of boostrank with eval_set=[(X, clicks)]"
+                "labels: use LightGBMRanker or XGBoostRanker of boostrank with "
+                "eval_set=[(X, clicks)]"
             )
 
     def __repr__(self) -> str:
@@ -136,7 +143,11 @@ class NativeMetric(DatasetFunction):
         return self.measure.bind(labels, queries, weights)
 
     def __call__(
-        self, first: NDArray[Any], second: Any, weight: Any = None, group: Any = None
+        self,
+        first: Values,
+        second: Any,
+        weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
     ) -> tuple[Any, ...]:
         """Name, value, and, for LightGBM, that higher is better."""
         scores, fields, parameters = _scores_and_fields(first, second, weight, group)
@@ -153,8 +164,9 @@ def lightgbm_objective(
     k: int | float | None = None,
     normalize: Normalize = "dcg",
 ) -> NativeObjective:
-    """Make a custom objective of LightGBM from a loss, for ``lightgbm.train`` and
-    ``lightgbm.LGBMRanker``.
+    """Make a custom objective of LightGBM from a loss.
+
+    It is for ``lightgbm.train`` and ``lightgbm.LGBMRanker``.
 
     The weights of the Dataset are applied here, because LightGBM does not apply them to custom
     gradients. Gradients are scaled so that the mean Hessian is 1 before the first round. The
@@ -211,7 +223,7 @@ def lightgbm_objective(
     return NativeObjective(objective, DCG(k, gain, discount), normalize)
 
 
-def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> NativeMetric:
+def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: object) -> NativeMetric:
     """Make a custom metric of LightGBM from a measure.
 
     It is the ``feval`` of ``lightgbm.train`` or the ``eval_metric`` of ``lightgbm.LGBMRanker.fit``.
@@ -244,7 +256,7 @@ def lightgbm_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> Nati
 
 
 def _scores_and_fields(
-    first: NDArray[Any], second: Any, weight: Any, group: Any
+    first: Values, second: Any, weight: ArrayLike | None, group: ArrayLike | None
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The scores, the fields of the data set, and the parameters of the training by canonical name.
 
@@ -260,7 +272,7 @@ def _scores_and_fields(
     return first, (second.get_label(), second.get_weight(), second.get_group(), second), parameters
 
 
-def _is_xgboost(dataset: Any) -> bool:
+def _is_xgboost(dataset: object) -> bool:
     """Whether this is a DMatrix."""
     return hasattr(dataset, "get_uint_info")
 
@@ -333,7 +345,7 @@ def xgboost_objective(
     return NativeObjective(objective, DCG(k, gain, discount), normalize)
 
 
-def xgboost_metric(measure: str | Measure = "ndcg@10", **settings: Any) -> NativeMetric:
+def xgboost_metric(measure: str | Measure = "ndcg@10", **settings: object) -> NativeMetric:
     """Make a custom metric of XGBoost from a measure: the ``custom_metric`` of ``xgboost.train``.
 
     Parameters

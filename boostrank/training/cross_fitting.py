@@ -1,6 +1,4 @@
-"""Predictions of values of documents by trainings on other queries, for labels that ask for
-them.
-"""
+"""Predictions of values of documents by trainings on other queries, for labels that need them."""
 
 from __future__ import annotations
 
@@ -9,19 +7,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from boostrank.backends.base import Backend, GroupedData, TrainingSpecification, ValidationSet
+from boostrank.backends.interface import Backend
 from boostrank.backends.interrupts import defer_interrupts
+from boostrank.backends.records import GroupedData, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Bools, Floats
-from boostrank.queries.dcg import DCG
-from boostrank.queries.labels import Relevance
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import Relevance
+from boostrank.queries.segments import Values
 from boostrank.training.losses import bind
 
 #: Parts of the queries whose values are predicted by trainings on the others, the numbers of rounds
 #: of these, of which a larger one is tried if the smaller one ends too early, and the rounds
 #: without an improvement that are the end.
-PREDICTION_FOLDS, PREDICTION_ROUNDS, PREDICTION_PATIENCE = 3, (125, 250, 500, 1000), 20
+PREDICTION_FOLDS = 3
+PREDICTION_ROUNDS = 125, 250, 500, 1000
+PREDICTION_PATIENCE = 20
 #: The largest logarithm of a value whose exponential counts.
 MAX_LOG = 3.0
 
@@ -36,9 +37,11 @@ class _PoissonLoss:
     """
 
     def __init__(self, values: Floats, weights: Floats, offset: float) -> None:
-        self._values, self._weights, self.offset = values, weights, offset
+        self._values = values
+        self._weights = weights
+        self.offset = offset
 
-    def results(self, scores: NDArray[Any]) -> list[tuple[str, float, bool]]:
+    def results(self, scores: Values) -> list[tuple[str, float, bool]]:
         """The loss at grouped scores; lower is better."""
         logs = self.offset + scores.astype(np.float64)
         losses = np.exp(np.minimum(logs, MAX_LOG)) - self._values * logs
@@ -52,8 +55,7 @@ def cross_fitted_logs(
     values: Floats,
     weights: Floats,
 ) -> Floats:
-    """Logarithm of a value of each document, predicted from the features by trainings without its
-    query.
+    """Logarithm of a value of each document, predicted by trainings without its query.
 
     All trainings have the number of rounds with the least Poisson loss on the queries that they
     leave out. The trees have the parameters of the specification, except for a penalty of their
@@ -73,10 +75,9 @@ def cross_fitted_logs(
         return logs
     # Each fold has as many queries with positive values as the others.
     permutation = np.random.default_rng(specification.seed).permutation(len(is_positive))
+    positive_first = permutation[np.argsort(~is_positive[permutation], kind="stable")]
     fold = np.empty(len(permutation), dtype=np.int64)
-    fold[permutation[np.argsort(~is_positive[permutation], kind="stable")]] = (
-        np.arange(len(permutation)) % n_folds
-    )
+    fold[positive_first] = np.arange(len(permutation)) % n_folds
     rows = GroupedData(data.X, Relevance(values), data.queries, weights)
     held_out = [fold == i for i in range(n_folds)]
     for n_rounds in PREDICTION_ROUNDS:
@@ -86,7 +87,9 @@ def cross_fitted_logs(
         if len(loss) - best > PREDICTION_PATIENCE or n_rounds == PREDICTION_ROUNDS[-1]:
             break
     for mask, (booster, offset, _) in zip(held_out, runs, strict=True):
-        used = range(best + 1) if best + 1 < backend.n_rounds(booster) else None
+        used = None
+        if best + 1 < backend.n_rounds(booster):
+            used = range(best + 1)
         logs[data.queries.repeat(mask)] = offset + backend.predict(booster, rows.take(mask).X, used)
     return logs
 
@@ -98,8 +101,9 @@ def _train_poisson(
     held_out: Bools,
     n_rounds: int,
 ) -> tuple[Any, float, Sequence[float]]:
-    """The model of a training without the queries of a mask, its offset, and its loss on them in
-    every round.
+    """A training without the queries of a mask.
+
+    Returns the model, its offset, and its loss on these queries in every round.
     """
     parameters = {**specification.parameters, backend.parameters.PARAMETERS["reg_lambda"]: 1.0}
     specification = replace(
@@ -113,7 +117,8 @@ def _train_poisson(
         callbacks=(),
         verbose=False,
     )
-    kept, tested = rows.take(~held_out), rows.take(held_out)
+    kept = rows.take(~held_out)
+    tested = rows.take(held_out)
     objective = bind("poisson", kept.labels, kept.queries, specification.dcg, "none", kept.weights)
     assert tested.weights is not None
     metric = _PoissonLoss(tested.labels.per_document, tested.weights, objective.offset)
@@ -125,9 +130,7 @@ def _train_poisson(
 
 
 def _first_best(loss: Floats) -> int:
-    """The round, from 0, with the least loss before the loss does not fall for
-    :data:`PREDICTION_PATIENCE` rounds.
-    """
+    """The round, from 0, with the least loss, before too many rounds without a smaller one."""
     best = 0
     for i, value in enumerate(loss):
         if value < loss[best]:

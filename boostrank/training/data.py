@@ -1,26 +1,36 @@
-"""The data of a training: their queries are found, everything is checked, and the rows are grouped
-by query.
-"""
+"""The data of a training: found queries, checked values, and rows grouped by query."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
-from boostrank.backends.base import GroupedData
-from boostrank.inputs.arrays import as_array, check_lengths, finite_numbers, refuse_lazy
+from boostrank.backends.records import GroupedData
+from boostrank.inputs.arrays import Ints, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import refuse
 from boostrank.inputs.frames import QID
-from boostrank.inputs.streams import FeatureStream
-from boostrank.queries.labels import Labels, as_labels
-from boostrank.queries.queries import ESTIMATOR_ADVICE, Queries, find_qid, require_qid
+from boostrank.inputs.streams import FeatureMatrix, FeatureStream
+from boostrank.inputs.table import Table
+from boostrank.ndcg.labels import Labels, as_labels
+from boostrank.queries.queries import ESTIMATOR_ADVICE, Queries, require_qid, table_and_qid
 from boostrank.queries.weights import document_weights
 from boostrank.training.features import TrainingFeatures
+from boostrank.training.fit_arguments import TrainingArguments
+
+
+class FeaturesOfLists(Protocol):
+    """A transformer that adds features of lists, as ``QueryFeatures`` does."""
+
+    def learn(self, X: FeatureMatrix, queries: Queries, features: TrainingFeatures) -> Self:
+        """Fit to checked features, grouped by query."""
+
+    def expand(self, X: FeatureMatrix, queries: Queries) -> Any:
+        """Checked features, grouped by query, with the new ones."""
+
 
 #: Numbers as ids that make one query of more documents may be weights, which LGBMRanker.fit takes
 #: in the place of qid.
@@ -32,84 +42,106 @@ Expansion = Callable[[Any, Queries], Any] | None
 
 def training_data(
     receiver: str,
-    X: Any,
-    y: Any,
-    qid: Any,
-    group: ArrayLike | None,
-    sample_weight: Any,
-    init_score: ArrayLike | None = None,
-    position: ArrayLike | None = None,
+    arguments: TrainingArguments,
     *,
     takes_infinity: bool,
-    query_features: Any = None,
+    query_features: FeaturesOfLists | None = None,
 ) -> tuple[GroupedData, TrainingFeatures]:
     """Find the queries of the data to train on, check everything, and group it by query.
-
-    Returns the grouped data, and number and names of the features.
 
     Parameters
     ----------
     receiver : str
         Name of the class of the ranker, for messages.
-    X, y, qid, group, sample_weight, init_score, position
-        As in ``fit``.
+    arguments : TrainingArguments
     takes_infinity : bool
         Whether features may be infinite.
-    query_features : QueryFeatures, optional
+    query_features : FeaturesOfLists, optional
         Not fitted.
+
+    Returns
+    -------
+    data : GroupedData
+    features : TrainingFeatures
+        Number and names of the features.
 
     Raises
     ------
     ValueError
         As :func:`features_and_qid` and :func:`group_data`, and if `y` is None.
     """
-    if y is None:
+    if arguments.y is None:
         raise ValueError(f"{receiver} requires y to be passed, but the target y is None")
     features = TrainingFeatures()
     features._takes_infinity = takes_infinity
-    if isinstance(qid, str):
-        features.qid_column = qid
-    X, ids = features_and_qid(X, y, qid, group, f"{receiver}.fit")
-    X, labels = features.learn(X), as_labels(y)
+    if isinstance(arguments.qid, str):
+        features.qid_column = arguments.qid
+    table, ids = features_and_qid(
+        arguments.table, arguments.y, arguments.qid, arguments.group, f"{receiver}.fit"
+    )
+    X = features.learn(table)
     features.query_features = query_features
-    expand = query_features and (
-        lambda X, queries: query_features.learn(X, queries, features).expand(X, queries)
+    data = group_data(
+        X,
+        as_labels(arguments.y),
+        ids,
+        arguments.sample_weight,
+        arguments.init_score,
+        arguments.position,
+        _learning_expansion(query_features, features),
     )
-    data = group_data(X, labels, ids, sample_weight, init_score, position, expand)
-    queries, n_documents = data.queries, data.queries.n_documents
-    is_constant = (
-        queries.n_queries == 1 and n_documents > _MAX_NUMBERED and queries.ids.dtype.kind in "biuf"
-    )
-    if is_constant and group is None and np.size(qid) == n_documents:
-        advice = f". Weights are sample_weight=; if the rows are one query, give group=[{n_documents}] or a text as id"
-        refuse(
-            "qid",
-            ids,
-            "a query id for each row",
-            advice,
-            got=f"{ids[0]} in all of the {n_documents} rows",
-        )
+    _refuse_weights_as_ids(arguments, data)
     return data, features
 
 
+def _learning_expansion(
+    query_features: FeaturesOfLists | None, features: TrainingFeatures
+) -> Expansion:
+    """The function that fits the transformer to grouped features, and adds its features."""
+    if query_features is None:
+        return None
+
+    def expand(X: FeatureMatrix, queries: Queries) -> Any:
+        return query_features.learn(X, queries, features).expand(X, queries)
+
+    return expand
+
+
+def _refuse_weights_as_ids(arguments: TrainingArguments, data: GroupedData) -> None:
+    """Raise ValueError for one number as the id of all rows, which may be weights."""
+    ids = data.queries.ids
+    n_documents = data.queries.n_documents
+    if len(ids) > 1 or n_documents <= _MAX_NUMBERED or ids.dtype.kind not in "biuf":
+        return
+    if arguments.group is None and np.size(arguments.qid) == n_documents:
+        advice = (
+            ". Weights are sample_weight=; if the rows are one query, give "
+            f"group=[{n_documents}] or a text as id"
+        )
+        got = f"{ids[0]} in all of the {n_documents} rows"
+        refuse("qid", ids, "a query id for each row", advice, got=got)
+
+
 def features_and_qid(
-    X: Any,
-    y: Any,
-    qid: Any,
-    group: Any,
+    table: Table,
+    y: object,
+    qid: ArrayLike | None,
+    group: ArrayLike | None,
     receiver: str,
     advice: str = ESTIMATOR_ADVICE,
     column: str = QID,
-) -> tuple[Any, Any]:
-    """Return the features and one query id per row, of `qid`, the sizes in `group`, or others that
-    are given.
+) -> tuple[Table, NDArray[Any]]:
+    """Return the features and one query id per row.
+
+    The ids are those of `qid`, of the sizes in `group`, or of others that are given.
 
     Parameters
     ----------
-    X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
+    table : Table
     y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
     qid : array-like, shape (n_documents,), str or None
-        See :func:`boostrank.queries.queries.find_qid`; or the sizes of the queries, as `group`.
+        See :func:`boostrank.queries.queries.table_and_qid`; or the sizes of the queries, as
+        `group`.
     group : array-like of int, shape (n_queries,), or None
         Number of documents of each query; the rows must be sorted by query.
     receiver : str
@@ -117,7 +149,7 @@ def features_and_qid(
     advice : str
         How to pass the query ids, for the message that there are none.
     column : str
-        The column of `X` that contains query ids, if it has one.
+        The column of the table that contains query ids, if it has one.
 
     Raises
     ------
@@ -127,46 +159,51 @@ def features_and_qid(
     """
     query_numbers = None
     if group is not None:
-        refuse_lazy(X, "X")
-        sizes, n_documents = as_sizes(group), _num_samples(X)
-        if (
-            sizes.ndim != 1
-            or sizes.dtype.kind not in "iu"
-            or sizes.min(initial=1) < 1
-            or sizes.sum() != n_documents
-        ):
-            expected = f"sizes of queries, integers of at least 1 whose sum is the number of rows, {n_documents}"
-            hint = ". The rows must be sorted by query; if they are not, give qid"
-            refuse("group", sizes, expected, hint, got=np.array2string(sizes, threshold=9))
-        query_numbers = np.repeat(np.arange(len(sizes)), sizes)
-    X, ids = find_qid(X, qid, y, column=column, group=query_numbers)
-    ids, n_documents = require_qid(ids, receiver, advice), _num_samples(X)
-    if (
-        ids.ndim == 1
-        and len(ids) != n_documents
-        and ids.dtype.kind in "iu"
-        and ids.sum() == n_documents
-    ):
+        query_numbers = _numbers_of_queries(as_sizes(group), table.n_rows)
+    table, ids = table_and_qid(table, qid, y, column=column, group=query_numbers)
+    ids = require_qid(ids, receiver, advice)
+    if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) == table.n_rows:
+        return table, ids
+    n_documents = int(ids.sum())
+    if n_documents == table.n_rows:
         # The third argument of XGBRanker.fit was the sizes of the queries.
-        return features_and_qid(X, y, None, ids, receiver, advice, column)
-    return X, ids
+        ids = _numbers_of_queries(ids, n_documents)
+    return table, ids
 
 
-def id_per_row(X: Any, qid: Any) -> Any:
-    """Query ids; one number, which makes one list of all rows of `X`, is repeated for each row."""
-    return np.full(_num_samples(X), qid) if np.isscalar(qid) and not isinstance(qid, str) else qid
+def _numbers_of_queries(sizes: NDArray[Any], n_documents: int) -> Ints:
+    """The number of the query of each row, from the sizes of the queries."""
+    are_counts = sizes.ndim == 1 and sizes.dtype.kind in "iu" and sizes.min(initial=1) >= 1
+    if not are_counts or sizes.sum() != n_documents:
+        expected = (
+            "sizes of queries, integers of at least 1 whose sum is the number of rows, "
+            f"{n_documents}"
+        )
+        advice = ". The rows must be sorted by query; if they are not, give qid"
+        refuse("group", sizes, expected, advice, got=np.array2string(sizes, threshold=9))
+    return np.repeat(np.arange(len(sizes)), sizes)
 
 
-def as_sizes(group: ArrayLike) -> Any:
-    """Sizes of queries as an array, of integers if they are whole numbers: ``numpy.loadtxt`` reads
-    floats.
+def id_per_row(table: Table, qid: ArrayLike | None) -> ArrayLike | None:
+    """Query ids; one number, which makes one list of all rows, is repeated for each row."""
+    if np.isscalar(qid) and not isinstance(qid, str):
+        return np.full(table.n_rows, qid)
+    return qid
+
+
+def as_sizes(group: ArrayLike) -> NDArray[Any]:
+    """Sizes of queries as an array.
+
+    Whole numbers become integers: ``numpy.loadtxt`` reads floats.
     """
     sizes = as_array(group, "group")
-    return sizes.astype(np.int64) if sizes.dtype.kind == "f" and (sizes % 1 == 0).all() else sizes
+    if sizes.dtype.kind == "f" and (sizes % 1 == 0).all():
+        return sizes.astype(np.int64)
+    return sizes
 
 
 def group_data(
-    X: Any,
+    X: FeatureMatrix,
     labels: Labels,
     qid: ArrayLike,
     sample_weight: ArrayLike | None = None,
@@ -174,8 +211,7 @@ def group_data(
     position: ArrayLike | None = None,
     expand: Expansion = None,
 ) -> GroupedData:
-    """Check query ids, weights, initial scores and positions, and group them, features and labels
-    by query.
+    """Check what the rows of a training have, and group it, features and labels by query.
 
     Rows that the labels leave out are not in the result.
 
@@ -214,13 +250,14 @@ def group_data(
     return GroupedData(X, labels.group(queries), queries, weights, scores, positions)
 
 
-def grouped_features(X: Any, queries: Queries) -> Any:
+def grouped_features(X: FeatureMatrix, queries: Queries) -> Any:
     """Checked features, grouped by query.
 
     Raises ValueError if there are not as many query ids as rows, and for FeatureFiles whose rows
     are not grouped.
     """
-    check_lengths(X=X.shape[0], qid=queries.n_documents)
+    if queries.n_documents != X.shape[0]:
+        raise ValueError(f"qid has {queries.n_documents} values for the {X.shape[0]} rows of X")
     if queries.permutation is None:
         return X
     if isinstance(X, FeatureStream):

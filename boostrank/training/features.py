@@ -1,29 +1,22 @@
-"""Features: number, names and categories of those of the training, and checks of others against
-them.
-"""
+"""Number, names and categories of the features of a training, and checks against them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from boostrank.backends.features import Features
-from boostrank.inputs.arrays import as_array
-from boostrank.inputs.checks import refuse, refuse_first
-from boostrank.inputs.frames import QID, advice_on_texts, is_pandas, replace_columns, to_pandas
-from boostrank.inputs.streams import FeatureStream
-
-#: What columns of objects may have beside None: numbers that pandas keeps as objects.
-_NUMERIC_OBJECTS = ("boolean", "decimal", "integer", "floating", "mixed-integer-float", "empty")
-#: Number of rows of a DataFrame that are converted at once to look for infinity.
-_ROWS_PER_BLOCK = 4096
+from boostrank.inputs.frames import QID, categories_of, plain_columns, replace_columns
+from boostrank.inputs.streams import FeatureMatrix, FeatureStream
+from boostrank.inputs.table import FLOAT_TYPES, Table
 
 
 @dataclass(frozen=True)
@@ -54,9 +47,10 @@ class ColumnCategories:
         by_column = {column: pd.Index(values) for column, values in state["by_column"].items()}
         vars(self).update(state, by_column=by_column)
 
-    def apply(self, X: Any) -> Any:
-        """A DataFrame whose columns have these categories; values of new categories become missing
-        values.
+    def apply(self, X: pd.DataFrame) -> Any:
+        """A DataFrame whose columns have these categories.
+
+        Values of new categories become missing values.
 
         Raises
         ------
@@ -65,7 +59,7 @@ class ColumnCategories:
             none of the known categories, and values of another kind, such as integers in place of
             strings.
         """
-        before, now = self.by_column.keys(), set(_categorical_columns(X))
+        before, now = self.by_column.keys(), set(categories_of(X))
         differ = (before - now) | (now - before if self.kinds_are_known else set())
         if differ:
             i = min(differ)
@@ -86,9 +80,20 @@ class ColumnCategories:
         return replace_columns(X, changed)
 
 
+class Described(Protocol):
+    """An estimator or a record that has the number of features, and maybe their names."""
+
+    n_features_in_: int
+
+    @property
+    def _takes_infinity(self) -> bool:
+        """Whether the boosting library takes infinite values."""
+
+
 class TrainingFeatures(BaseEstimator):
-    """Number and names of the features of the training data, against which those of validation data
-    are checked.
+    """Number and names of the features of the training data.
+
+    Those of validation data are checked against them.
 
     The ranker gets them only when its training has ended, so that a fit that fails leaves the
     ranker unchanged.
@@ -105,6 +110,7 @@ class TrainingFeatures(BaseEstimator):
         The fitted transformer that adds features, which only the model has.
     """
 
+    n_features_in_: int
     qid_column = QID
     categories: ColumnCategories | None = None
     query_features: Any = None
@@ -113,10 +119,11 @@ class TrainingFeatures(BaseEstimator):
 
     @classmethod
     def of_model(
-        cls, n_features: int, names: list[str] | None, categories: Mapping[int, list[Any] | None]
+        cls, n_features: int, names: ArrayLike | None, categories: Mapping[int, list[Any] | None]
     ) -> Self:
-        """The features of a model that was read from a file; `names` is None if they have no
-        names.
+        """The features of a model that was read from a file.
+
+        `names` is None if they have no names.
         """
         features = cls()
         # None stands for categories that the model does not know.
@@ -144,24 +151,24 @@ class TrainingFeatures(BaseEstimator):
             number, None if names is None else names.tolist(), self.categorical_features, sources
         )
 
-    def learn(self, X: Any) -> Any:
-        """Set number and names to those of `X`, and return the checked features."""
-        return check_features(self, X, reset=True)
+    def learn(self, table: Table) -> FeatureMatrix:
+        """Set number and names to those of the table, and return the checked features."""
+        return check_features(self, table, reset=True)
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
+def check_features(estimator: Described, table: Table, *, reset: bool = False) -> FeatureMatrix:
     """Check features, and convert them to a type that the boosting libraries take.
 
     Parameters
     ----------
     estimator : estimator
         Its attributes `n_features_in_` and `feature_names_in_` are the number and the names that
-        `X` must have, and `_takes_infinity` says whether values may be infinite.
-    X : array-like, sparse matrix, DataFrame, pyarrow Table or FeatureFiles, shape (n_documents, n_features)
+        the table must have, and `_takes_infinity` says whether values may be infinite.
+    table : Table
         Columns of a DataFrame that are numbered 0, 1, ... have no names. Other names that are no
         strings become strings.
     reset : bool, default False
-        Set the attributes of `estimator` to number and names of the features of `X` instead of
+        Set the attributes of `estimator` to number and names of the features instead of
         checking them.
 
     Returns
@@ -179,24 +186,23 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
         and if one is masked, no real number, or infinite where the boosting library does not take
         infinity.
     """
+    X: Any = table.values
+    if not reset and _is_checked_array(estimator, X):
+        return X
     if isinstance(X, FeatureStream):
         # The values in files are checked when they are read.
         validate_data(estimator, X.without_rows(), reset=reset, skip_check_array=True)
         return X
-    if not reset and _is_checked_array(estimator, X):
-        return X
-    X = to_pandas(X)
-    if is_pandas(X):
+    if isinstance(X, (pd.DataFrame, pd.Series)):
         X = _check_frame(estimator, X, reset)
-        if reset:
-            by_column = {i: X.dtypes.iloc[i].categories for i in _categorical_columns(X)}
-            estimator.categories = ColumnCategories(by_column, True)
+        if reset and isinstance(estimator, TrainingFeatures):
+            estimator.categories = ColumnCategories(categories_of(X), True)
             return X
         categories = getattr(estimator, "categories", getattr(estimator, "_categories", None))
         return X if categories is None else categories.apply(X)
     checked = validate_data(
         estimator,
-        X if issparse(X) else _as_array(X),
+        X,
         reset=reset,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
@@ -209,13 +215,14 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     return checked
 
 
-def _is_checked_array(estimator: Any, X: Any) -> bool:
-    """Whether `X` is an array without names that needs no conversion and has no fault; it may be
-    one if this is False.
+def _is_checked_array(estimator: Described, X: Any) -> bool:
+    """Whether `X` is an array without names that needs no conversion and has no fault.
+
+    It may be one if this is False.
 
     scikit-learn's own checks take as long as the prediction of a query.
     """
-    is_plain = type(X) is np.ndarray and X.dtype in (np.float32, np.float64) and len(X) > 0
+    is_plain = type(X) is np.ndarray and X.dtype in FLOAT_TYPES and len(X) > 0
     is_known = (
         is_plain
         and X.shape[1:] == (estimator.n_features_in_,)
@@ -224,87 +231,26 @@ def _is_checked_array(estimator: Any, X: Any) -> bool:
     return is_known and (estimator._takes_infinity or not np.isinf(X).any())
 
 
-def plain_values(names: Any, X: Any) -> Any:
-    """The values of the few rows of a DataFrame whose columns have these names and plain numbers;
-    None for other X.
-
-    The checks of a DataFrame, and its conversion in the libraries, take longer than the prediction
-    of a query.
-    """
-    if (
-        type(X) is not pd.DataFrame
-        or not 0 < len(X) <= _ROWS_PER_BLOCK
-        or X.columns.tolist() != list(names)
-    ):
-        return None
-    types = set(X.dtypes)
-    if not all(
-        isinstance(dtype, np.dtype) and dtype.kind in "biuf" and dtype.itemsize <= 8
-        for dtype in types
-    ):
-        return None
-    values = X.to_numpy(np.float32 if types == {np.dtype(np.float32)} else np.float64)
-    # Infinity may be a fault, and XGBoost would round larger integers in another way.
-    return None if (np.abs(values) >= 2.0**53).any() else values
-
-
-def _as_array(X: Any) -> Any:
-    """An array of numbers; scikit-learn checks the rest."""
-    array = as_array(X, "X", keep_shape=True)
-    if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
-        got = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
-        refuse("X", X, "an array of two dimensions with real numbers", got=got)
-    return array
-
-
-def _check_frame(estimator: Any, X: Any, reset: bool) -> Any:
+def _check_frame(estimator: Described, X: Any, reset: bool) -> Any:
     """Check types, values and names of the columns of a pandas DataFrame."""
     if X.ndim != 2 or X.shape[1] == 0:
-        got, advice = (
-            f"a {type(X).__name__} of shape {X.shape}",
-            ". For one feature pass the DataFrame X.to_frame()",
+        raise ValueError(
+            f"X must be a DataFrame with columns that are features; got a {type(X).__name__} of "
+            f"shape {X.shape}. For one feature pass the DataFrame X.to_frame()"
         )
-        refuse("X", X, "a DataFrame with columns that are features", advice, got=got)
     if not X.columns.is_unique:
         repeated = X.columns[X.columns.duplicated()][0]
-        refuse("X", X, "a DataFrame whose columns have different names", got=f"{repeated!r} twice")
+        raise ValueError(
+            f"X must be a DataFrame whose columns have different names; got {repeated!r} twice"
+        )
     X = _with_text_names(estimator, X, reset)
     # scikit-learn's comparison of names takes longer than the prediction of a query.
     if reset or X.columns.tolist() != list(getattr(estimator, "feature_names_in_", ())):
         _check_names(estimator, X, reset)
-    types: dict[Any, Any] = {}
-    categories, converted, numbers, wrong = {}, {}, [], []
-    for i, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
-        if isinstance(dtype, pd.CategoricalDtype):
-            continue
-        if isinstance(dtype, pd.ArrowDtype) and hasattr(dtype.pyarrow_dtype, "index_type"):
-            # astype("category") of pandas raises an error for nulls.
-            categories[i] = X.iloc[:, i].array.__arrow_array__().to_pandas().array
-            continue
-        numbers.append(i)
-        if (
-            pd.api.types.is_object_dtype(dtype)
-            and pd.api.types.infer_dtype(X.iloc[:, i]) in _NUMERIC_OBJECTS
-        ):
-            converted[name] = np.float64
-            continue
-        if dtype not in types:
-            types[dtype] = _plain_type(dtype)
-        if types[dtype] is None:
-            wrong.append(name)
-        elif types[dtype] != dtype:
-            converted[name] = types[dtype]
-    if wrong:
-        _refuse_columns(X, wrong)
-    X = replace_columns(X, categories)
-    if converted:
-        X = X.astype(converted)
-    if not estimator._takes_infinity:
-        _refuse_infinity(X, numbers)
-    return X
+    return plain_columns(X, takes_infinity=estimator._takes_infinity)
 
 
-def _check_names(estimator: Any, X: Any, reset: bool) -> None:
+def _check_names(estimator: Described, X: pd.DataFrame, reset: bool) -> None:
     """Check number and names of the columns of a pandas DataFrame against those of the training."""
     try:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -320,50 +266,8 @@ def _check_names(estimator: Any, X: Any, reset: bool) -> None:
         raise ValueError(f"{str(error).rstrip()}\n{advice}") from None
 
 
-def _plain_type(dtype: Any) -> Any:
-    """The type of a column of numbers, or one in its place that both libraries take; None if it has
-    no numbers.
-    """
-    plain = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
-    is_number = pd.api.types.is_numeric_dtype(plain) or str(plain) in (
-        "bool[pyarrow]",
-        "null[pyarrow]",
-    )
-    if not is_number or pd.api.types.is_complex_dtype(plain):
-        return None
-    return np.float64 if isinstance(plain, pd.ArrowDtype) else plain
-
-
-def _refuse_columns(X: Any, names: list[Any]) -> NoReturn:
-    """Raise ValueError for columns of a pandas DataFrame that are no numbers."""
-    columns = {name: X[name].dropna() for name in names}
-    advice = advice_on_texts(columns, f"X.drop(columns={names})", "X[{!r}].astype('category')")
-    got = ", ".join(f"{name!r} of the type {X[name].dtype}" for name in names)
-    refuse("columns of X", X, "numbers, bool or categories", f". {advice}", got=got)
-
-
-def _refuse_infinity(X: Any, numbers: list[int]) -> None:
-    """Raise ValueError if one of these columns of a pandas DataFrame contains infinity.
-
-    They are looked at together: single columns of pandas take longer than the prediction of a
-    query.
-    """
-    names = X.columns[numbers]
-    for start in range(0, len(X), _ROWS_PER_BLOCK):
-        block = X.iloc[start : start + _ROWS_PER_BLOCK]
-        columns = block if len(numbers) == X.shape[1] else block.iloc[:, numbers]
-        infinite = np.isinf(columns.to_numpy(np.float64, na_value=np.nan)).any(axis=0)
-        refuse_first(
-            infinite,
-            lambda i: (
-                f"the column {names[i]!r} of X contains infinity; use NaN for a missing value"
-            ),
-        )
-
-
-def _with_text_names(estimator: Any, X: Any, reset: bool) -> Any:
-    """The frame with names of columns that are strings, or with columns 0, 1, ..., which are no
-    names.
+def _with_text_names(estimator: Described, X: pd.DataFrame, reset: bool) -> Any:
+    """The frame with names that are strings, or with columns 0, 1, ..., which are no names.
 
     scikit-learn compares names only if all of them are strings.
     """
@@ -380,7 +284,7 @@ def _with_text_names(estimator: Any, X: Any, reset: bool) -> Any:
     return X.set_axis([str(name) for name in names], axis=1)
 
 
-def _are_equal(name: Any, categories: Any, of_training: Any) -> bool:
+def _are_equal(name: Hashable, categories: pd.Index, of_training: pd.Index) -> bool:
     """Whether categories are the known ones; raises ValueError if they are of another kind."""
     if categories is of_training or (
         categories.dtype == of_training.dtype and categories.equals(of_training)
@@ -393,7 +297,3 @@ def _are_equal(name: Any, categories: Any, of_training: Any) -> bool:
             f"training it had such as {of_training[0]!r}: give it the type of the training data"
         )
     return False
-
-
-def _categorical_columns(X: Any) -> list[int]:
-    return [i for i, dtype in enumerate(X.dtypes) if isinstance(dtype, pd.CategoricalDtype)]

@@ -1,35 +1,53 @@
-"""All losses by the names that rankers take, and how they are bound to data.
-
-These are surrogates of NDCG, and losses of extensions.
-"""
+"""All losses that rankers take, by name or as objects: ours, those of extensions, and others."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from importlib.metadata import entry_points
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, TypeGuard
 
+from boostrank.backends.interface import LibraryParameters
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import did_you_mean
-from boostrank.queries.dcg import DCG, Normalize
-from boostrank.queries.labels import Labels
+from boostrank.inputs.checks import did_you_mean, refuse
+from boostrank.inputs.extensions import extension_names, find_extension
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import Labels
+from boostrank.ndcg.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.queries.queries import Queries
-from boostrank.surrogates import SURROGATES, Surrogate
-from boostrank.training.objective import BoundLoss, Objective
+from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
+from boostrank.surrogates import SURROGATES
+from boostrank.surrogates.bound import ScaledLoss
+from boostrank.surrogates.loss import Loss
 
 #: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md,
 #: "Defaults").
 DEFAULT_LOSS = "softmax"
 #: Extensions enter their losses here, under the names that rankers take.
 ENTRY_POINTS = "boostrank.losses"
+#: What rankers take as their parameter `objective`.
+Objective = str | Loss | Callable[..., Any] | None
 
 
-class BindableLoss(ABC):
-    """A loss that is no surrogate of NDCG, and says itself how it is bound to data."""
+class LibraryLoss(Loss):
+    """An objective that the boosting library computes itself, such as "lambdarank".
 
-    shift_invariant: ClassVar[bool] = False
+    Parameters
+    ----------
+    name : str
+        Its name in the library.
+    """
 
-    @abstractmethod
+    has_random_trees = False
+
+    def __init__(self, name: str) -> None:
+        self.native_objective = name
+
+    def __repr__(self) -> str:
+        return repr(self.native_objective)
+
+    def check_labels(self, labels: Labels) -> None:
+        """Raise ValueError for labels that are no relevance."""
+        labels.require_relevance(self.native_objective)
+
     def bind(
         self,
         labels: Labels,
@@ -37,16 +55,25 @@ class BindableLoss(ABC):
         dcg: DCG,
         normalize: Normalize,
         weights: Floats | None,
-    ) -> BoundLoss:
-        """Bind the loss to grouped labels and weights of documents; see :func:`bind`."""
+    ) -> None:
+        """None: the library binds it."""
+        return
+
+    def weights_of_library(self, queries: Queries, weights: Floats | None) -> Floats | None:
+        """Weights with the mean 1, since the library compares its limits with weighted sums.
+
+        Raises ValueError if they differ within a query: XGBoost would take the weight of the first
+        document, and LightGBM's objectives are no sums over documents.
+        """
+        if weights is None:
+            return None
+        require_equal_weights(weights, queries, DOCUMENT_WEIGHTS)
+        return unit_mean(weights)
 
 
-Loss = Surrogate | BindableLoss
-
-
-def is_function(objective: Any) -> bool:
-    """Whether the parameter `objective` is a function, and not the name of a loss or a loss."""
-    return callable(objective) and not isinstance(objective, (Surrogate, BindableLoss, type))
+def is_function(objective: object) -> TypeGuard[Callable[..., Any]]:
+    """Whether the parameter `objective` is a function, and neither a name nor a loss."""
+    return callable(objective) and not isinstance(objective, (Loss, type))
 
 
 def get_loss(loss: str | Loss) -> Loss:
@@ -54,7 +81,7 @@ def get_loss(loss: str | Loss) -> Loss:
 
     Parameters
     ----------
-    loss : str, Surrogate or BindableLoss
+    loss : str or Loss
         A name in :func:`loss_names`, or an instance.
 
     Raises
@@ -71,30 +98,56 @@ def get_loss(loss: str | Loss) -> Loss:
     if instance is None:
         raise ValueError(
             f"unknown objective {loss!r}{did_you_mean(loss, loss_names())}; "
-            f"boostrank.surrogates.SURROGATES and "
-            "boostrank.preferences.EDGE_LOSSES have all names; or give an instance of Surrogate or "
-            "EdgeLoss"
+            "boostrank.surrogates.SURROGATES and boostrank.preferences.EDGE_LOSSES have all names; "
+            "or give an instance of Surrogate or EdgeLoss"
         )
     return instance
 
 
-def find_loss(loss: Any) -> Loss | None:
+def find_loss(loss: object) -> Loss | None:
     """As :func:`get_loss`, but None if `loss` is neither an instance nor the name of a loss."""
-    if isinstance(loss, (Surrogate, BindableLoss)):
+    if isinstance(loss, Loss):
         return loss
     if not isinstance(loss, str):
         return None
     if loss in SURROGATES:
         return SURROGATES[loss]
-    for point in entry_points(group=ENTRY_POINTS, name=loss):
-        # It is a mapping that has its own name.
-        return point.load()[loss]
-    return None
+    found: Loss | None = find_extension(ENTRY_POINTS, loss, Loss, "loss")
+    return found
 
 
 def loss_names() -> list[str]:
     """The names of all losses."""
-    return [*SURROGATES, *(point.name for point in entry_points(group=ENTRY_POINTS))]
+    return [*SURROGATES, *extension_names(ENTRY_POINTS)]
+
+
+def resolve_loss(library: LibraryParameters, objective: Objective, normalize: str) -> Loss:
+    """The loss that the parameter `objective` of a ranker stands for.
+
+    Raises ValueError if there is none, and for another `normalize` than the default beside a
+    function or an objective of the library.
+    """
+    name = objective
+    if objective is None or isinstance(objective, str):
+        name = library.OBJECTIVE_ALIASES.get(objective, objective)
+    loss: Loss | None
+    if isinstance(name, str) and name in library.NATIVE_OBJECTIVES:
+        loss = LibraryLoss(name)
+    elif is_function(name):
+        # Imported on use: few trainings need it.
+        from boostrank.training.functions import FunctionLoss
+
+        loss = FunctionLoss(name)
+    else:
+        loss = find_loss(name)
+        if loss is None:
+            names = [*loss_names(), *library.NATIVE_OBJECTIVES]
+            expected = f"one of {', '.join(names)}, or a Surrogate, EdgeLoss or function"
+            refuse("objective", objective, expected, did_you_mean(objective, names))
+        return loss
+    if normalize != CONSISTENT_NORMALIZATION:
+        raise ValueError(f"normalize={normalize!r} has no meaning for the objective {name!r}")
+    return loss
 
 
 def bind(
@@ -104,27 +157,15 @@ def bind(
     dcg: DCG | None = None,
     normalize: Normalize = "dcg",
     weights: Floats | None = None,
-) -> BoundLoss:
-    """Bind a loss to grouped labels.
+) -> ScaledLoss:
+    """Bind a loss of boostrank to grouped labels; see :meth:`Loss.bind`.
 
     Parameters
     ----------
-    loss : str, Surrogate or BindableLoss
-    labels : Labels
-        Grouped by query.
-    queries : Queries
-    dcg : DCG, optional
-        Gain, discount and cutoff of the targets of a surrogate; the default is ``DCG()``.
-    normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
-        Kind of targets of a surrogate; see :func:`boostrank.make_targets`.
-    weights : ndarray, shape (n_documents,), optional
-        Weights of documents, grouped and checked, as
-        :func:`~boostrank.queries.weights.document_weights` returns them and :meth:`Labels.weighted`
-        multiplies them.
-
-    Returns
-    -------
-    BoundLoss
+    loss : str or Loss
+        Its name, or the loss.
+    labels, queries, dcg, normalize, weights
+        As in :meth:`Loss.bind`. The default of `dcg` is ``DCG()``.
 
     Raises
     ------
@@ -135,22 +176,12 @@ def bind(
     Examples
     --------
     >>> import numpy as np
-    >>> from boostrank.queries.labels import Relevance
+    >>> from boostrank.ndcg.labels import Relevance
     >>> labels = Relevance(np.array([1.0, 0.0, 0.0, 2.0]))
     >>> loss = bind("softmax", labels, Queries.from_sizes([2, 2]))
     >>> loss.gradient_hessian(np.zeros(4))[0].tolist()
     [-0.5, 0.5, 0.5, -0.5]
     """
-    loss, dcg = get_loss(loss), dcg or DCG()
-    if not isinstance(loss, Surrogate):
-        return loss.bind(labels, queries, dcg, normalize, weights)
-    targets = labels.targets(loss, queries, dcg, normalize)
-    if not loss.within_bounds(targets).all():
-        low, high = loss.target_bounds
-        raise ValueError(
-            f"{loss!r} needs targets in [{low:g}, {high:g}], but with normalize={normalize!r} they "
-            f"reach from {targets.min():g} to {targets.max():g}: use normalize='dcg' with a "
-            f"discount that starts at 1 or more, "
-            "normalize='none' of ClickLabels, or another surrogate"
-        )
-    return Objective(loss, targets, queries, weights)
+    bound = get_loss(loss).bind(labels, queries, dcg or DCG(), normalize, weights)
+    assert isinstance(bound, ScaledLoss)
+    return bound

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType, NoneType
 from typing import Any, ClassVar, Self
@@ -17,17 +16,24 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from boostrank.backends.base import GroupedData
 from boostrank.backends.features import Features, feature_choice, feature_types
+from boostrank.backends.libraries import Parameters
+from boostrank.backends.records import GroupedData
 from boostrank.inputs.arrays import Bools, as_list
-from boostrank.inputs.checks import check_choice, check_count, named_part, refuse, warn
-from boostrank.inputs.frames import is_pandas, to_pandas
-from boostrank.inputs.streams import FeatureStream
-from boostrank.queries.list_features import compute
+from boostrank.inputs.checks import check_choice, check_count, named_part, refuse
+from boostrank.inputs.streams import FeatureMatrix, FeatureStream
+from boostrank.inputs.table import Table, TableLike
+from boostrank.inputs.warnings import warn
 from boostrank.queries.queries import Queries
-from boostrank.queries.segments import BLOCK_ROWS, Segments, parts, ranges
+from boostrank.queries.segments import Segments, ranges
 from boostrank.training.data import features_and_qid, grouped_features, id_per_row
 from boostrank.training.features import TrainingFeatures, check_features
+from boostrank.training.query_feature_stream import (
+    Feature,
+    WithQueryFeatures,
+    compute_features,
+    dense_rows,
+)
 
 #: The kinds of features, and what stands behind the name of the column in the names of their
 #: columns.
@@ -38,17 +44,25 @@ KINDS: Mapping[str, str] = {
 }
 #: Two columns are the same if so many random sums of their values differ by less than this share of
 #: their norm.
-N_SUMS, TOLERANCE = 4, 1e-5
+N_SUMS = 4
+TOLERANCE = 1e-5
 #: What NaN and infinite values count as in these sums.
-_MISSING, _INFINITE = 0.123, 45.6
+_MISSING = 0.123
+_INFINITE = 45.6
 #: Lists differ from those of the training if the middle one of them has fewer or more documents
-#: than 90% of those; of fewer lists than the second number, by this factor beyond that. Many lists
-#: also differ if the spread within lists of this share of the columns does by this factor.
-LEVELS, FEW_LISTS, FACTOR = (0.05, 0.95), 5, 2.0
-MANY_LISTS, SHARE_OF_COLUMNS = 20, 0.2
+#: than these quantiles; of few lists, by this factor beyond that.
+LEVELS = 0.05, 0.95
+FEW_LISTS = 5
+FACTOR = 2.0
+#: Many lists also differ if the spread within lists of this share of the columns does by it.
+MANY_LISTS = 20
+SHARE_OF_COLUMNS = 0.2
 #: Spreads are those of at most so many lists.
 MAX_LISTS = 200
-_EDITED = "the field boostrank_query_features was damaged or edited, and is not that of the model: save the model again"
+_EDITED = (
+    "the field boostrank_query_features was damaged or edited, and is not that of the model: save "
+    "the model again"
+)
 _ADVICE = (
     "train on lists that are cut as those at prediction, because features are relative to the list"
 )
@@ -154,7 +168,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
         self.columns = columns
         self.cut_copies = cut_copies
 
-    def fit(self, X: Any, y: Any = None, qid: ArrayLike | None = None) -> Self:
+    def fit(self, X: TableLike, y: object = None, qid: ArrayLike | None = None) -> Self:
         """Find the columns that vary within queries.
 
         Parameters
@@ -177,13 +191,14 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
                 "a transformer makes no rows: give cut_copies in query_features= of a ranker of "
                 "boostrank"
             )
-        X, ids = features_and_qid(X, y, qid, None, "QueryFeatures.fit")
+        table, ids = features_and_qid(Table(X), y, qid, None, "QueryFeatures.fit")
         features = TrainingFeatures()
         features._takes_infinity = True
-        X, queries = features.learn(X), Queries.from_qid(ids)
-        return self.learn(grouped_features(X, queries), queries, features)
+        checked = features.learn(table)
+        queries = Queries.from_qid(ids)
+        return self.learn(grouped_features(checked, queries), queries, features)
 
-    def transform(self, X: Any, qid: ArrayLike | None = None) -> Any:
+    def transform(self, X: TableLike, qid: ArrayLike | None = None) -> Any:
         """Add the features.
 
         Parameters
@@ -207,189 +222,221 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
             spread otherwise.
         """
         check_is_fitted(self, "features_")
-        X, ids = features_and_qid(X, None, id_per_row(X, qid), None, "QueryFeatures.transform")
-        checked, queries = check_features(self, X), Queries.from_qid(ids)
+        table = Table(X)
+        ids_of_rows = id_per_row(table, qid)
+        receiver = "QueryFeatures.transform"
+        table, ids = features_and_qid(table, None, ids_of_rows, None, receiver)
+        checked = check_features(self, table)
+        queries = Queries.from_qid(ids)
         grouped = grouped_features(checked, queries)
         self.warn_of_lists(grouped, queries)
         if isinstance(checked, FeatureStream):
             return self.expand(grouped, queries)
         values = queries.ungroup(self._values(grouped, queries))
-        if is_pandas(to_pandas(X)) and not is_pandas(X) and hasattr(X, "hstack"):
-            return X.hstack(type(X)(values, schema=self._new_names()))
+        given = table.given
+        is_polars = hasattr(type(given), "hstack")
+        if is_polars:
+            return given.hstack(type(given)(values, schema=self._new_names()))
         return self._append(checked, values)
 
-    def fit_transform(self, X: Any, y: Any = None, qid: ArrayLike | None = None) -> Any:
+    def fit_transform(self, X: TableLike, y: object = None, qid: ArrayLike | None = None) -> Any:
         """Fit, and add the features to the same data."""
         return self.fit(X, y, qid).transform(X, qid)
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of all columns; those of X without names are `input_features`, or "x0", "x1",
-        ...
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Names of all columns.
+
+        Those of X without names are `input_features`, or "x0", "x1", ...
         """
         check_is_fitted(self, "features_")
         names = _check_feature_names_in(self, input_features)
-        return np.array(
-            [*names, *(f"{names[i]} ({KINDS[kind]})" for kind, i in self.features_)], dtype=object
-        )
+        added = [f"{names[i]} ({KINDS[kind]})" for kind, i in self.features_]
+        return np.array([*names, *added], dtype=object)
 
-    def learn(self, X: Any, queries: Queries, features: TrainingFeatures) -> Self:
+    def learn(
+        self, X: FeatureMatrix | None, queries: Queries | None, features: TrainingFeatures
+    ) -> Self:
         """Fit to checked features, grouped by query, whose number and names are in `features`.
 
         If `X` is None, because the data are on several machines, all columns are taken that have no
         categories.
         """
         check_count("cut_copies", self.cut_copies, 0)
-        kinds = as_list(self.kind)
-        if not kinds:
-            refuse("the kinds of query features", self.kind, f"one or more of {', '.join(KINDS)}")
-        for kind in kinds:
-            check_choice("each kind of query features", kind, KINDS)
-        names = getattr(features, "feature_names_in_", None)
-        names = None if names is None else names.tolist()
-        described = Features(features.n_features_in_, names, features.categorical_features)
         if self.columns is None and sp.issparse(X):
             raise ValueError(
                 "query features of a sparse matrix are dense: give columns, those to compute them "
                 "from"
             )
-        types = feature_types(
-            "feature_types", self._categorical.get("feature_types", {}), described, {}
-        )
-        codes = feature_choice(
-            "categorical_feature", self._categorical.get("categorical_feature", []), described, {}
-        )
-        categorical = {i for i, kind in enumerate(types) if kind == "c"} | {*codes}
-        columns = [
-            *dict.fromkeys(described.index("columns", column) for column in as_list(self.columns))
-        ]
-        if self.columns is None:
-            columns = [i for i in range(described.number) if i not in categorical]
-        for column in categorical.intersection(columns):
-            raise ValueError(
-                f"columns of query features must be numbers, and the column {column} of X has "
-                f"categories"
-            )
-        candidates = [(kind, column) for kind in dict.fromkeys(kinds) for column in columns]
-        if self.columns is not None or X is None:
+        kinds = self._checked_kinds()
+        columns = self._columns_to_use(features)
+        candidates = [(kind, column) for kind in kinds for column in columns]
+        if self.columns is not None or X is None or queries is None:
             useful = candidates
-        elif {*self._continued} <= {*candidates} and {kind for kind, _ in self._continued} == {
-            *kinds
-        }:
+        elif self._continues(kinds, candidates):
             useful = [*self._continued]
         else:
             useful = self._useful(X, queries, columns, candidates)
         self._set_features(features, useful)
-        if X is not None:
+        if X is not None and queries is not None:
             self._sizes = np.quantile(queries.sizes, LEVELS, method="nearest").tolist()
             self._spreads = _spreads(X, queries, self.columns_).tolist()
-        if taken := set(self._new_names()) & set(names or ()):
+        taken = set(self._new_names()) & set(getattr(features, "feature_names_in_", ()))
+        if taken:
             raise ValueError(f"X has the column {taken.pop()!r} already: leave it out")
         return self
 
-    def expand(self, X: Any, queries: Queries) -> Any:
+    def _checked_kinds(self) -> list[str]:
+        """The kinds, each once."""
+        kinds = as_list(self.kind)
+        if not kinds:
+            refuse("the kinds of query features", self.kind, f"one or more of {', '.join(KINDS)}")
+        for kind in kinds:
+            check_choice("each kind of query features", kind, KINDS)
+        return list(dict.fromkeys(kinds))
+
+    def _columns_to_use(self, features: TrainingFeatures) -> list[int]:
+        """Indices of the columns to compute features from, which must be numbers."""
+        names = getattr(features, "feature_names_in_", None)
+        described = Features(
+            features.n_features_in_,
+            None if names is None else names.tolist(),
+            features.categorical_features,
+        )
+        categorical = self._categorical_columns(described)
+        if self.columns is None:
+            return [i for i in range(described.number) if i not in categorical]
+        columns = [described.index("columns", column) for column in as_list(self.columns)]
+        for column in categorical.intersection(columns):
+            raise ValueError(
+                f"columns of query features must be numbers, and the column {column} of X has "
+                "categories"
+            )
+        return list(dict.fromkeys(columns))
+
+    def _categorical_columns(self, described: Features) -> set[int]:
+        """Indices of columns that parameters of the ranker, or their types, call categories."""
+        given = self._categorical
+        types = feature_types("feature_types", given.get("feature_types", {}), described, {})
+        codes = feature_choice(
+            "categorical_feature", given.get("categorical_feature", []), described, {}
+        )
+        of_types = {i for i, kind in enumerate(types) if kind == "c"}
+        return of_types | {*codes}
+
+    def _continues(self, kinds: list[str], candidates: list[Feature]) -> bool:
+        """Whether the model whose training goes on has features of these settings."""
+        kinds_of_model = {kind for kind, _ in self._continued}
+        return {*self._continued} <= {*candidates} and kinds_of_model == {*kinds}
+
+    def expand(self, X: FeatureMatrix, queries: Queries) -> Any:
         """Checked features, grouped by query, with the new ones.
 
         The values of arrays, of DataFrames of numbers of one type, and of files are not copied.
         """
-        if is_pandas(X) and not any(isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes):
+        if isinstance(X, pd.DataFrame) and not any(
+            isinstance(dtype, pd.CategoricalDtype) for dtype in X.dtypes
+        ):
             # The type in which LightGBM takes the columns. If all of them have it, they are not
             # copied.
-            X = X.to_numpy(
-                np.result_type(np.float32, *(dtype.type for dtype in X.dtypes)), na_value=np.nan
-            )
-        if is_pandas(X) or sp.issparse(X):
-            return self._append(X, self._values(X, queries))
-        return WithQueryFeatures(X, queries, self)
+            dtype = np.result_type(np.float32, *(dtype.type for dtype in X.dtypes))
+            X = X.to_numpy(dtype, na_value=np.nan)
+        if not isinstance(X, pd.DataFrame) and not sp.issparse(X):
+            return WithQueryFeatures(X, queries, self)
+        return self._append(X, self._values(X, queries))
 
-    def expand_new(self, X: Any, queries: Queries) -> Any:
+    def expand_new(self, X: FeatureMatrix, queries: Queries) -> Any:
         """As :meth:`expand`, with a warning if the lists differ from those of the training."""
         self.warn_of_lists(X, queries)
         return self.expand(X, queries)
 
-    def continue_from(self, model: Any) -> None:
-        """Fit later to the features that a model has, if it has those of a transformer with the
-        same settings.
-        """
+    def continue_from(self, model: object) -> None:
+        """Fit later to the features of a model, if its transformer has the same settings."""
         self._continued = getattr(getattr(model, "query_features_", None), "features_", ())
 
     def with_cut_copies(
         self, data: GroupedData, kept: Bools | None, random_state: np.random.RandomState
     ) -> tuple[GroupedData, Bools | None]:
-        """Training data with `cut_copies` of each query, or of those in the mask `kept`, and the
-        mask of all of these.
+        """Training data with `cut_copies` of each query, or of those in the mask `kept`.
 
-        A copy has the id of its query.
+        A copy has the id of its query. The mask of all queries to train on is returned too.
         """
         queries = data.queries
-        copied = np.tile(
-            np.arange(queries.n_queries) if kept is None else np.flatnonzero(kept), self.cut_copies
-        )
-        sizes = np.maximum(
-            1, np.round(random_state.random_sample(len(copied)) * queries.sizes[copied])
-        ).astype(int)
+        to_copy = np.arange(queries.n_queries)
+        if kept is not None:
+            to_copy = np.flatnonzero(kept)
+        copied = np.tile(to_copy, self.cut_copies)
+        shares = random_state.random_sample(len(copied))
+        sizes = np.maximum(1, np.round(shares * queries.sizes[copied])).astype(int)
         lists = Segments.from_sizes(queries.sizes[copied])
         is_left = lists.ranks(random_state.random_sample(lists.n_rows)) <= lists.repeat(sizes)
-        rows = np.append(
-            np.arange(queries.n_documents), ranges(queries.starts[copied], lists.sizes)[is_left]
-        )
+        rows_of_copies = ranges(queries.starts[copied], lists.sizes)[is_left]
         all_queries = Queries.from_sizes(
             np.append(queries.sizes, sizes), np.append(queries.ids, queries.ids[copied])
         )
         # Queries without weight may be left out already.
-        is_stream = isinstance(data.X, WithQueryFeatures)
-        X = (
-            data.X._X[data.X._rows]
-            if is_stream
-            else _safe_indexing(data.X, slice(self.n_features_in_), axis=1)
-        )
+        if isinstance(data.X, WithQueryFeatures):
+            X = data.X.own_features()
+        else:
+            X = _safe_indexing(data.X, slice(self.n_features_in_), axis=1)
         if isinstance(X, FeatureStream):
             raise ValueError(
                 "cut_copies takes features in memory: the rows of FeatureFiles cannot be repeated"
             )
+        rows = np.append(np.arange(queries.n_documents), rows_of_copies)
         with named_part("cut_copies of query_features"):
             copies = replace(data, X=X).take_rows(rows, all_queries)
-        kept = None if kept is None else np.append(kept, np.ones(len(copied), dtype=bool))
-        return replace(copies, X=self.expand(copies.X, all_queries)), kept
+        with_features = replace(copies, X=self.expand(copies.X, all_queries))
+        if kept is None:
+            return with_features, None
+        return with_features, np.append(kept, np.ones(len(copied), dtype=bool))
 
-    def warn_of_lists(self, X: Any, queries: Queries) -> None:
+    def warn_of_lists(self, X: FeatureMatrix, queries: Queries) -> None:
         """Warn of lists to score that differ from those of the training, if these are known."""
         if self._sizes is None:
             return
+        least, largest = self._sizes
         factor = FACTOR if queries.n_queries < FEW_LISTS else 1.0
-        (least, largest), middle = self._sizes, float(np.median(queries.sizes))
+        middle = float(np.median(queries.sizes))
         if not least / factor <= middle <= largest * factor:
             warn(
                 f"the median length of the lists to score is {middle:g}, and 90% of the lists of "
                 f"the training have {least:g} to {largest:g} documents: {_ADVICE}"
             )
         elif queries.n_queries >= MANY_LISTS:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                factors = np.abs(
-                    np.log(_spreads(X, queries, self.columns_) / np.array(self._spreads))
-                )
-            differs = factors > np.log(FACTOR)
-            if differs.sum() > SHARE_OF_COLUMNS * len(differs):
-                name = self.get_feature_names_out()[self.columns_[int(np.argmax(differs))]]
-                warn(
-                    f"{differs.sum()} of {len(differs)} columns, such as {name!r}, have a standard "
-                    f"deviation within lists that differs from that of the training by more than a "
-                    f"factor of {FACTOR:g}: {_ADVICE}"
-                )
+            self._warn_of_spreads(X, queries)
+
+    def _warn_of_spreads(self, X: FeatureMatrix, queries: Queries) -> None:
+        """Warn if the spread within lists of many columns is not that of the training."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = _spreads(X, queries, self.columns_) / np.array(self._spreads)
+            factors = np.abs(np.log(ratios))
+        differs = factors > np.log(FACTOR)
+        if differs.sum() > SHARE_OF_COLUMNS * len(differs):
+            name = self.get_feature_names_out()[self.columns_[int(np.argmax(differs))]]
+            warn(
+                f"{differs.sum()} of {len(differs)} columns, such as {name!r}, have a standard "
+                f"deviation within lists that differs from that of the training by more than a "
+                f"factor of {FACTOR:g}: {_ADVICE}"
+            )
 
     def note(self) -> str:
-        """The fitted transformer as a text of one line, for model files; :func:`features_of_note`
-        reads it.
+        """The fitted transformer as a text of one line, for model files.
+
+        :func:`features_of_note` reads it.
         """
-        columns = {
-            "n_columns": self.n_features_in_,
-            "has_names": hasattr(self, "feature_names_in_"),
-        }
         return json.dumps(
-            {"features": self.features_, **columns, "sizes": self._sizes, "spreads": self._spreads}
+            {
+                "features": self.features_,
+                "n_columns": self.n_features_in_,
+                "has_names": hasattr(self, "feature_names_in_"),
+                "sizes": self._sizes,
+                "spreads": self._spreads,
+            }
         )
 
-    def _set_features(self, of_columns: TrainingFeatures, features: list[tuple[Any, int]]) -> None:
-        self.features_, self.n_features_in_ = features, of_columns.n_features_in_
+    def _set_features(self, of_columns: TrainingFeatures, features: list[Feature]) -> None:
+        self.features_ = features
+        self.n_features_in_ = of_columns.n_features_in_
         self._categories = of_columns.categories
         if hasattr(of_columns, "feature_names_in_"):
             self.feature_names_in_ = of_columns.feature_names_in_
@@ -397,60 +444,52 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
             del self.feature_names_in_
 
     def _useful(
-        self, X: Any, queries: Queries, columns: list[int], candidates: list[tuple[Any, int]]
-    ) -> Any:
-        """The candidates that differ between documents of a query, each once, and not equal to a
-        column of X.
-        """
-        n_columns, n_all = len(columns), len(columns) + len(candidates)
-        varies, sums, squares = (
-            np.zeros(n_columns, dtype=bool),
-            np.zeros((N_SUMS, n_all)),
-            np.zeros(n_all),
-        )
+        self, X: FeatureMatrix, queries: Queries, columns: list[int], candidates: list[Feature]
+    ) -> list[Feature]:
+        """The candidates that vary within a query, each once, and not equal to a column of X."""
+        n_columns = len(columns)
+        n_all = n_columns + len(candidates)
+        varies = np.zeros(n_columns, dtype=bool)
+        sums = np.zeros((N_SUMS, n_all))
+        squares = np.zeros(n_all)
         random = np.random.default_rng(0)
         for block in queries.blocks():
-            rows, part = _dense(X, block.rows, columns), block.part
-            varies |= (
-                np.fmax.reduceat(rows, part.starts) > np.fmin.reduceat(rows, part.starts)
-            ).any(axis=0)
-            values = np.hstack([rows, _compute(rows, part, columns, candidates)])
+            rows = dense_rows(X, block.rows, columns)
+            starts = block.part.starts
+            differs = np.fmax.reduceat(rows, starts) > np.fmin.reduceat(rows, starts)
+            varies |= differs.any(axis=0)
+            values = np.hstack([rows, compute_features(rows, block.part, columns, candidates)])
             values = np.nan_to_num(values, nan=_MISSING, posinf=_INFINITE, neginf=-_INFINITE)
             with np.errstate(over="ignore", invalid="ignore"):
                 sums += random.standard_normal((N_SUMS, len(rows))) @ values
                 squares += (values**2).sum(axis=0)
-        useful, is_kept = [], np.arange(n_all) < n_columns
+        useful = []
+        is_kept = np.arange(n_all) < n_columns
         for i, (kind, column) in enumerate(candidates, n_columns):
             distances = np.abs(sums[:, is_kept] - sums[:, [i]]).max(axis=0)
-            if (
-                varies[columns.index(column)]
-                and not (distances <= TOLERANCE * squares[i] ** 0.5).any()
-            ):
+            is_new = not (distances <= TOLERANCE * squares[i] ** 0.5).any()
+            if is_new and varies[columns.index(column)]:
                 is_kept[i] = True
                 useful.append((kind, column))
         return useful
 
-    def _values(self, X: Any, queries: Queries) -> NDArray[np.float32]:
+    def _values(self, X: FeatureMatrix, queries: Queries) -> NDArray[np.float32]:
         """The new columns of features that are grouped by query."""
         columns = self.columns_
         values = np.empty((queries.n_documents, len(self.features_)), dtype=np.float32)
         for block in queries.blocks():
-            values[block.rows] = _compute(
-                _dense(X, block.rows, columns), block.part, columns, self.features_
-            )
+            rows = dense_rows(X, block.rows, columns)
+            values[block.rows] = compute_features(rows, block.part, columns, self.features_)
         return values
 
-    def _append(self, X: Any, values: NDArray[np.float32]) -> Any:
+    def _append(self, X: FeatureMatrix, values: NDArray[np.float32]) -> Any:
         """Features in memory with the new columns behind them."""
-        if is_pandas(X):
-            return pd.concat(
-                [X, pd.DataFrame(values, index=X.index, columns=self._new_names())], axis=1
-            )
-        return (
-            sp.hstack([X, sp.csr_array(values)], format="csr")
-            if hasattr(X, "tocsr")
-            else np.hstack([X, values])
-        )
+        if isinstance(X, pd.DataFrame):
+            added = pd.DataFrame(values, index=X.index, columns=self._new_names())
+            return pd.concat([X, added], axis=1)
+        if sp.issparse(X):
+            return sp.hstack([X, sp.csr_array(values)], format="csr")
+        return np.hstack([X, values])
 
     @property
     def columns_(self) -> list[int]:
@@ -462,171 +501,85 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan, tags.input_tags.sparse = True, self.columns is not None
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self.columns is not None
         return tags
 
 
-class WithQueryFeatures(FeatureStream):
-    """Features with those that a :class:`QueryFeatures` adds, which are computed where they are
-    read.
+def as_query_features(setting: object, native: Parameters) -> QueryFeatures:
+    """The transformer, not fitted, of the parameter `query_features` of a ranker.
 
-    Parameters
-    ----------
-    X : ndarray or FeatureStream, shape (n_documents, n_features)
-        Grouped by query.
-    queries : Queries
-    transformer : QueryFeatures
-        Fitted.
-    """
-
-    def __init__(self, X: Any, queries: Queries, transformer: QueryFeatures) -> None:
-        self._X, self._queries, self._transformer = X, queries, transformer
-        self._rows = np.arange(queries.n_documents)
-        self.names = transformer.get_feature_names_out().tolist()
-        self.shape = queries.n_documents, len(self.names)
-        self.dtype = np.result_type(X.dtype, np.float32)
-        self.in_memory, self.cache = not isinstance(X, FeatureStream), getattr(X, "cache", None)
-
-    def __getitem__(self, rows: Any) -> Self:
-        """Choose rows, whose numbers increase; the features are still those of whole lists."""
-        taken = copy.copy(self)
-        taken._rows = self._rows[rows]
-        taken.shape = len(taken._rows), self.shape[1]
-        return taken
-
-    @property
-    def rows_per_block(self) -> int:
-        """Number of rows of the blocks in which features are read: at least those of the longest
-        list.
-        """
-        return max(super().rows_per_block, int(self._queries.sizes.max(initial=1)))
-
-    def read(
-        self, start: int = 0, stop: int | None = None, columns: slice = slice(None)
-    ) -> NDArray[Any]:
-        """Read rows, and compute the features of the lists that they belong to: all columns, or
-        some new ones.
-        """
-        rows, n_columns = self._rows[start:stop], self._X.shape[1]
-        first, end, _ = columns.indices(self.shape[1])
-        features = self._transformer.features_[max(0, first - n_columns) : end - n_columns]
-        n_old = end - first - len(features)
-        values = np.empty((len(rows), end - first), self.dtype if n_old else np.float32)
-        if not len(rows):
-            return values
-        first_list, last_list = np.searchsorted(
-            self._queries.indptr, [rows[0], rows[-1]], side="right"
-        )
-        indptr = self._queries.indptr[first_list - 1 : last_list + 1]
-        for lists in parts(indptr[1:] - indptr[0], BLOCK_ROWS):
-            low, high = indptr[lists.start], indptr[lists.stop]
-            block, part = (
-                _dense(self._X, slice(low, high)),
-                Segments(indptr[lists.start : lists.stop + 1] - low),
-            )
-            taken = slice(*np.searchsorted(rows, [low, high]))
-            values[taken, :n_old] = block[rows[taken] - low, first:]
-            values[taken, n_old:] = _compute(block, part, range(n_columns), features)[
-                rows[taken] - low
-            ]
-        return values
-
-    def own_features(self) -> Any:
-        """The features of X."""
-        return self._X if len(self) == len(self._X) else self._X[self._rows]
-
-    def column_blocks(self) -> Iterator[NDArray[Any]]:
-        """Return the features of X, and compute the others, in each block as many as a quarter of
-        these.
-        """
-        yield self.own_features()
-        n_columns = self._X.shape[1]
-        width = max(1, n_columns // 4)
-        for first in range(n_columns, self.shape[1], width):
-            yield self.read(columns=slice(first, first + width))
-
-
-def as_query_features(setting: Any, native: Mapping[str, Any]) -> QueryFeatures:
-    """The transformer, not fitted, of the parameter `query_features` of a ranker, which is not
-    None.
-
-    `native` are the native parameters of the ranker.
+    The setting is not None; `native` are the native parameters of the ranker.
 
     Raises ValueError for native parameters by which a number means a missing value.
     """
     for name in ("missing", "zero_as_missing"):
         value = native.get(name)
+        is_nan = value != value
         # The number 0 is equal to False.
-        if value is not None and value is not False and value == value:
+        if value is not None and value is not False and not is_nan:
             raise ValueError(
                 f"query_features take only NaN for a missing value, so that {name}={value!r} is "
-                f"not possible beside "
-                "them: replace the number by NaN in X"
+                "not possible beside them: replace the number by NaN in X"
             )
-    transformer: QueryFeatures = (
-        clone(setting) if isinstance(setting, QueryFeatures) else QueryFeatures(setting)
-    )
-    categorical = {name: native.get(name) for name in ("categorical_feature", "feature_types")}
-    transformer._categorical = {
-        name: value for name, value in categorical.items() if not isinstance(value, (str, NoneType))
-    }
+    transformer: QueryFeatures
+    if isinstance(setting, QueryFeatures):
+        transformer = clone(setting)
+    else:
+        transformer = QueryFeatures(setting)  # type: ignore[arg-type]
+    categorical = {}
+    for name in ("categorical_feature", "feature_types"):
+        value = native.get(name)
+        if not isinstance(value, (str, NoneType)):
+            categorical[name] = value
+    transformer._categorical = categorical
     return transformer
 
 
 def features_of_note(note: str, of_booster: TrainingFeatures) -> TrainingFeatures:
-    """The features of X of a model, with the fitted transformer that the note in a model file
-    describes.
+    """The features of X of a model, with the transformer that the note in its file describes.
 
     Raises ValueError for a note that was edited, and does not give the features of the booster.
     """
     names: Any = getattr(of_booster, "feature_names_in_", None)
     try:
-        fields = json.loads(note)
-        n_columns, has_names = fields["n_columns"], fields["has_names"]
-        of_X = TrainingFeatures.of_model(n_columns, names[:n_columns] if has_names else None, {})
-        of_X.categories = of_booster.categories
-        features = [(kind, column) for kind, column in fields["features"]]
-        kinds, columns = zip(*features, strict=True) if features else ((), ())
-        of_X.query_features = QueryFeatures([*dict.fromkeys(kinds)], [*dict.fromkeys(columns)])
-        of_X.query_features._set_features(of_X, features)
-        of_X.query_features._sizes, of_X.query_features._spreads = (
-            fields["sizes"],
-            fields["spreads"],
-        )
+        of_X = _read_note(json.loads(note), of_booster, names)
         described = of_X.query_features.get_feature_names_out().tolist()
     except (LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{_EDITED} ({error!r})") from error
-    if len(described) != of_booster.n_features_in_ or (
-        names is not None and described != names.tolist()
-    ):
+    has_other_names = names is not None and described != names.tolist()
+    if len(described) != of_booster.n_features_in_ or has_other_names:
         raise ValueError(f"{_EDITED} ({described[-3:]})")
     return of_X
 
 
-def _compute(
-    rows: NDArray[Any], part: Segments, columns: Sequence[int], features: Any
-) -> NDArray[np.float32]:
-    """Features of whole lists, from the dense values of some columns."""
-    positions = {column: i for i, column in enumerate(columns)}
-    return compute(rows, [(kind, positions[column]) for kind, column in features], part)
+def _read_note(
+    fields: Mapping[str, Any], of_booster: TrainingFeatures, names: NDArray[Any]
+) -> TrainingFeatures:
+    """The features of X that the fields of a note describe."""
+    n_columns = fields["n_columns"]
+    names_of_columns = names[:n_columns] if fields["has_names"] else None
+    of_X = TrainingFeatures.of_model(n_columns, names_of_columns, {})
+    of_X.categories = of_booster.categories
+    features = [(kind, column) for kind, column in fields["features"]]
+    kinds = dict.fromkeys(kind for kind, _ in features)
+    columns = dict.fromkeys(column for _, column in features)
+    transformer = QueryFeatures([*kinds], [*columns])
+    transformer._set_features(of_X, features)
+    transformer._sizes = fields["sizes"]
+    transformer._spreads = fields["spreads"]
+    of_X.query_features = transformer
+    return of_X
 
 
-def _dense(X: Any, rows: slice, columns: Sequence[int] | None = None) -> NDArray[Any]:
-    """Rows of some columns, or of all, as an array of floats."""
-    if is_pandas(X):
-        return X.iloc[rows, columns].to_numpy(np.float64, na_value=np.nan)
-    block = X.read(rows.start or 0, rows.stop) if isinstance(X, FeatureStream) else X[rows]
-    block = block if columns is None else block[:, columns]
-    return block.toarray() if hasattr(block, "toarray") else block
+def _spreads(X: FeatureMatrix, queries: Queries, columns: list[int]) -> NDArray[np.float64]:
+    """The mean over lists of the standard deviation of columns within the list.
 
-
-def _spreads(X: Any, queries: Queries, columns: list[int]) -> NDArray[np.float64]:
-    """The mean over lists, of which a part is taken, of the standard deviation of columns within
-    the list.
+    A part of the lists is taken.
     """
-    taken = np.unique(
-        np.linspace(0, queries.n_queries - 1, min(queries.n_queries, MAX_LISTS)).astype(int)
-    )
-    rows, numbers = queries.rows_of(taken), np.repeat(taken, queries.sizes[taken])
-    lists = pd.DataFrame(_dense(_safe_indexing(X, rows), slice(None), columns)).groupby(numbers)
+    n_taken = min(queries.n_queries, MAX_LISTS)
+    taken = np.unique(np.linspace(0, queries.n_queries - 1, n_taken).astype(int))
+    rows = _safe_indexing(X, queries.rows_of(taken))
+    values = pd.DataFrame(dense_rows(rows, slice(None), columns))
+    lists = values.groupby(np.repeat(taken, queries.sizes[taken]))
     return lists.std(ddof=0).mean().to_numpy(np.float64)

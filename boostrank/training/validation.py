@@ -7,21 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from boostrank.backends.base import GroupedData, TrainingSpecification, ValidationSet
+from boostrank.backends.records import GroupedData, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import named_part, refuse
+from boostrank.inputs.table import Table
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import default_measure
-from boostrank.queries.labels import as_labels
+from boostrank.ndcg.labels import as_labels
 from boostrank.training.data import features_and_qid, group_data
 from boostrank.training.features import TrainingFeatures, check_features
+from boostrank.training.fit_arguments import EvalArguments, TrainingArguments
 
 #: Default name of a validation set that is the training data.
 TRAINING = "training"
-#: The argument `eval_set` of ``fit``.
-EvalSets = Sequence[tuple[Any, ...]] | Mapping[str, tuple[Any, ...]] | None
-_EVAL_ADVICE = "Give the set as (X, y, qid), or eval_qid or eval_group; a DataFrame X may have a column or index 'qid'."
+_EVAL_ADVICE = (
+    "Give the set as (X, y, qid), or eval_qid or eval_group; a DataFrame X may have a column or "
+    "index 'qid'."
+)
 
 
 @dataclass(frozen=True)
@@ -64,37 +68,29 @@ class EvalSet:
 
     def _grouped(self, features: TrainingFeatures) -> GroupedData:
         """The data, checked against the features of the training data and grouped by query."""
-        given = self.X, self.y, self.qid, self.group
-        X, ids = features_and_qid(*given, "eval_set", _EVAL_ADVICE, features.qid_column)
-        expand = None if features.query_features is None else features.query_features.expand_new
-        X, labels = check_features(features, X), as_labels(self.y)
+        table, ids = features_and_qid(
+            Table(self.X),
+            self.y,
+            self.qid,
+            self.group,
+            "eval_set",
+            _EVAL_ADVICE,
+            features.qid_column,
+        )
+        X = check_features(features, table)
+        labels = as_labels(self.y)
+        expand = None
+        if features.query_features is not None:
+            expand = features.query_features.expand_new
         return group_data(X, labels, ids, self.sample_weight, self.init_score, expand=expand)
 
 
-def eval_sets(
-    eval_set: EvalSets,
-    eval_names: Sequence[str] | None,
-    X: Any,
-    y: Any,
-    qid: Any,
-    group: Any,
-    **per_set: Any,
-) -> list[EvalSet]:
+def eval_sets(evaluation: EvalArguments, training: TrainingArguments) -> list[EvalSet]:
     """The validation sets one by one.
 
     A set is the training data if it has the same objects `X` and `y`, and either no query ids and
     sizes, or the same `qid` or `group`. If there are several such sets, only the first of them
     counts as the training data.
-
-    Parameters
-    ----------
-    eval_set, eval_names
-        As in ``fit``.
-    X, y, qid, group
-        Those of the training data.
-    **per_set
-        The arguments `eval_qid`, `eval_group`, `eval_sample_weight` and `eval_init_score` of
-        ``fit``.
 
     Raises
     ------
@@ -103,48 +99,76 @@ def eval_sets(
         fewer elements than `eval_set`, if two sets have the same name, or if a dict `eval_set` and
         `eval_names` both give names.
     """
-    if isinstance(eval_set, Mapping):
-        if eval_names is not None:
-            raise ValueError(
-                "give the names of validation sets as keys of eval_set or as eval_names, not both"
-            )
-        eval_set, eval_names = list(eval_set.values()), [str(name) for name in eval_set]
-    elif isinstance(eval_set, tuple) and eval_set and not isinstance(eval_set[0], (tuple, list)):
-        eval_set = [eval_set]
-    sets = [] if eval_set is None else list(eval_set)
-    set_names = _of_length(eval_names, len(sets), "eval_names")
-    lists = [_of_length(values, len(sets), name) for name, values in per_set.items()]
+    elements, names = _named_sets(evaluation)
+    n_sets = len(elements)
+    ids = _of_length(evaluation.qid, n_sets, "eval_qid")
+    sizes = _of_length(evaluation.group, n_sets, "eval_group")
+    weights = _of_length(evaluation.sample_weight, n_sets, "eval_sample_weight")
+    init_scores = _of_length(evaluation.init_score, n_sets, "eval_init_score")
     listed: list[EvalSet] = []
-    training_queries = qid if group is None else group
-    for i, (element, name, ids, sizes, weight, init_score) in enumerate(
-        zip(sets, set_names, *lists, strict=True)
-    ):
-        if not isinstance(element, (tuple, list)) or len(element) not in (2, 3):
-            given = f"an element of type {type(element).__name__}"
-            refuse("eval_set", element, "a list or dict of (X, y, qid)", got=given)
-        if len(element) == 3 and element[2] is not None:
-            if ids is not None:
-                raise ValueError(
-                    f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them"
-                )
-            ids = element[2]
-        queries = sizes if ids is None else ids
-        is_same = (
-            element[0] is X
-            and element[1] is y
-            and (queries is None or _are_equal(queries, training_queries))
-        )
+    for i, element in enumerate(elements):
+        X, y, qid = _parts_of(element, ids[i], i)
+        group = sizes[i]
+        queries = group if qid is None else qid
+        is_same = X is training.X and y is training.y
+        if queries is not None:
+            of_training = training.qid if training.group is None else training.group
+            is_same = is_same and _are_equal(queries, of_training)
+        elif is_same:
+            qid = training.qid
+            group = training.group
         # The libraries evaluate the training data only once in a round.
         is_training = is_same and not any(earlier.is_training for earlier in listed)
-        if is_same and queries is None:
-            ids, sizes = qid, group
-        label = name or (TRAINING if is_training else f"valid_{i}")
-        as_given = (element[0], element[1], ids, sizes, weight, init_score)
-        listed.append(EvalSet(label, *as_given, is_training=is_training, is_named=bool(name)))
+        by_default = TRAINING if is_training else f"valid_{i}"
+        listed.append(
+            EvalSet(
+                name=names[i] or by_default,
+                X=X,
+                y=y,
+                qid=qid,
+                group=group,
+                sample_weight=weights[i],
+                init_score=init_scores[i],
+                is_training=is_training,
+                is_named=bool(names[i]),
+            )
+        )
     labels = [validation_set.name for validation_set in listed]
     if len(set(labels)) < len(labels):
         raise ValueError(f"validation sets must have different names; got {labels}")
     return listed
+
+
+def _named_sets(evaluation: EvalArguments) -> tuple[list[Any], list[str | None]]:
+    """The elements of `eval_set`, and the names that the user gave, or None."""
+    sets = evaluation.sets
+    names = evaluation.names
+    if isinstance(sets, Mapping):
+        if names is not None:
+            raise ValueError(
+                "give the names of validation sets as keys of eval_set or as eval_names, not both"
+            )
+        names = [str(name) for name in sets]
+        sets = list(sets.values())
+    elif isinstance(sets, tuple) and sets and not isinstance(sets[0], (tuple, list)):
+        sets = [sets]
+    elements = [] if sets is None else list(sets)
+    return elements, _of_length(names, len(elements), "eval_names")
+
+
+def _parts_of(element: object, qid: ArrayLike | None, i: int) -> tuple[Any, Any, Any]:
+    """Features, labels and query ids of element number `i` of `eval_set`; `qid` is in eval_qid."""
+    if not isinstance(element, (tuple, list)) or len(element) not in (2, 3):
+        given = f"an element of type {type(element).__name__}"
+        refuse("eval_set", element, "a list or dict of (X, y, qid)", got=given)
+    X, y, *ids = element
+    if not ids or ids[0] is None:
+        return X, y, qid
+    if qid is not None:
+        raise ValueError(
+            f"eval_set[{i}] has query ids, and so has eval_qid[{i}]: give only one of them"
+        )
+    return X, y, ids[0]
 
 
 def bind_metrics(
@@ -165,14 +189,12 @@ def bind_metrics(
 
 
 def _are_equal(queries: Any, other_queries: Any) -> bool:
-    """Whether query ids or sizes are the same object or, for arrays and lists in this process, have
-    equal values.
-    """
+    """Whether query ids or sizes are the same object, or arrays or lists with equal values."""
     are_arrays = isinstance(queries, (np.ndarray, list))
     return queries is other_queries or (are_arrays and np.array_equal(queries, other_queries))
 
 
-def _of_length(values: Sequence[Any] | None, n_sets: int, name: str) -> list[Any]:
+def _of_length(values: Sequence[object] | None, n_sets: int, name: str) -> list[Any]:
     """The values as a list of one per validation set; all are None if `values` is None."""
     if values is None:
         return [None] * n_sets

@@ -1,6 +1,4 @@
-"""Settings of Sphinx for the guide: theme, references to public names, and formulas of
-docstrings.
-"""
+"""Settings of Sphinx for the guide: theme, links to public names, and formulas of docstrings."""
 
 import tomllib
 from importlib.util import find_spec

@@ -1,6 +1,4 @@
-"""Docstrings as pages: formulas, members of classes, and references to names that stand in other
-modules.
-"""
+"""Docstrings as pages: formulas, members of classes, and references to other modules."""
 
 import importlib
 import re
@@ -42,7 +40,8 @@ POWER = r"\((?:[^()]|\([^()]*\))*\)|-?\w+|[*+]"
 PART = re.compile(rf"(?P<name>{NAME})_(?P<index>{INDEX})|(?<=\S)\^(?P<power>{POWER})")
 #: A part of a formula, an expectation, a root, or a function of a variable.
 FORMULA = re.compile(
-    rf"{PART.pattern}|\bE\[|\bsqrt\(|^(?:[A-Za-z]'?|log|exp|{'|'.join(GREEK)})(?:\(-?[a-z]\)| [a-z])$"
+    rf"{PART.pattern}|\bE\[|\bsqrt\(|"
+    rf"^(?:[A-Za-z]'?|log|exp|{'|'.join(GREEK)})(?:\(-?[a-z]\)| [a-z])$"
 )
 LARGE = {"sum": "Σ", "prod": "Π"}
 #: A parameter of a function, with or without its value; and an inner product, <s, u>.
@@ -53,7 +52,8 @@ OUTSIDE = r"(?!(?:[^(){}]|\([^()]*\)|\{[^{}]*\})*[)}])"
 BETWEEN, BAR = re.compile(rf"( = | [-+] ){OUTSIDE}"), re.compile(rf" / {OUTSIDE}")
 #: A text of variables, functions, numbers and signs alone.
 TERMS = re.compile(
-    rf"(?:\b(?:[A-Za-z]|exp|log2?|max|min|softmax|diag|{'|'.join(GREEK)})\b|\d[\d.]*|[-+*/<>=()|\[\],^' ])+"
+    rf"(?:\b(?:[A-Za-z]|exp|log2?|max|min|softmax|diag|{'|'.join(GREEK)})\b|"
+    r"\d[\d.]*|[-+*/<>=()|\[\],^' ])+"
 )
 #: Variables, which are single letters; and minus signs, which are no hyphens.
 VARIABLE = re.compile(r"(?<![A-Za-z0-9_.-])([A-Za-z])(?![A-Za-z0-9_-])")
@@ -71,8 +71,9 @@ def setup(app):
 
 
 def mark_formulas(app, kind, name, value, options, lines):
-    """Make each indented block of formulas a block of its own, as code is: reST would read it as a
-    quotation.
+    """Make each indented block of formulas a block of its own, as code is.
+
+    reST would read it as a quotation.
     """
     block, changed = None, []
     for number, line in enumerate(lines):
@@ -103,8 +104,9 @@ def escape_names(app, kind, name, value, options, lines):
 
 
 def signature_of_constructor(app, kind, name, value, options, signature, returns):
-    """The arguments of `__init__` for a class with a mock as base, which has a `__new__` of any
-    arguments.
+    """The arguments of `__init__` for a class with a mock as base.
+
+    The mock has a `__new__` of any arguments.
     """
     if kind != "class" or not hasattr(value, "__sphinx_mock__"):
         return None
@@ -113,8 +115,7 @@ def signature_of_constructor(app, kind, name, value, options, signature, returns
 
 
 def is_inherited_from_others(app, kind, name, value, skip, options):
-    """Leave out what classes inherit from scikit-learn, pandas and Python, and methods for metadata
-    routing.
+    """Leave out inherited members of scikit-learn, pandas and Python, and of metadata routing.
 
     Fields of named tuples are left out too: the section "Attributes" describes them.
     """
@@ -126,8 +127,9 @@ def is_inherited_from_others(app, kind, name, value, skip, options):
 
 
 def resolve(app, env, node, contnode):
-    """A link for the name of an object of the package, by which module it may be called; other
-    names get no link.
+    """A link for the name of an object of the package, by which module it may be called.
+
+    Other names get no link.
     """
     if node.get("refdomain") != "py":
         return None
@@ -183,8 +185,9 @@ def imported(name):
 
 
 def draw_formulas(app, doctree):
-    """Write indices of formulas as indices, and names of Greek letters as letters; and link no
-    measures.
+    """Write indices of formulas as indices, and names of Greek letters as letters.
+
+    Measures get no link.
     """
     for literal in list(doctree.findall(nodes.literal_block)):
         if "formula" in literal["classes"]:
@@ -251,8 +254,9 @@ def drawn(text):
 
 
 def with_variables(text):
-    """Text of a formula as nodes: variables are in italics, signs and Greek letters replace their
-    names.
+    """Text of a formula as nodes.
+
+    Variables are in italics, and signs and Greek letters replace their names.
     """
     text = (
         SIGN.sub(lambda word: SIGNS[word[0]], MINUS.sub("−", text))

@@ -1,6 +1,4 @@
-"""Pages of the guide that are written from other files: API, losses, gallery, benchmarks,
-commands.
-"""
+"""Pages of the guide from other files: API, losses, gallery, benchmarks, commands."""
 
 import ast
 import importlib
@@ -56,8 +54,7 @@ def directive(name, argument="", *, content="", **options):
 
 @cache
 def public_names():
-    """Public names by package: {"boostrank.metrics": {"ndcg_score": "boostrank.ndcg_score", ...},
-    ...}.
+    """Public names: {"boostrank.metrics": {"ndcg_score": "boostrank.ndcg_score", ...}, ...}.
 
     The values are the shortest names of the same objects.
     """
@@ -110,13 +107,14 @@ def title_of(docstring):
 
 #: The beginning of the API reference: what users need first, by purpose.
 FIRST = {
-    "Rankers": "LightGBMRanker XGBoostRanker load_model BaggedRanker QueryFeatures LossEnsemble",
+    "Rankers": "LightGBMRanker XGBoostRanker load_model BaggedRanker QueryFeatures",
     "Measures": "ndcg_score evaluate get_measure make_scorer reconcile",
     "Compare": "compare comparison.Comparison permutation_test",
     "Split and search": "split_queries QueryKFold cross_validate grid_search",
     "Explain": "explain feature_importance",
     "Data": "read_letor read_letor_folds make_ranking Dataset FeatureFiles",
-    "Runs": "evaluate_run compare_runs read_qrels read_run write_run reconcile_run fuse fusion_weights",
+    "Runs": "evaluate_run compare_runs read_qrels read_run write_run reconcile_run fuse "
+    "fusion_weights",
     "Native training": "lightgbm_objective lightgbm_metric xgboost_objective xgboost_metric",
 }
 #: The packages after them.
@@ -127,9 +125,7 @@ PACKAGES += "preferences clusters.dask clusters.ray clusters.spark displays theo
 
 
 def api_pages():
-    """The reference: first what users need first, then each package, with the public names that do
-    not stand above.
-    """
+    """The reference: first what users need first, then each package with its other public names."""
     text, names, shown = heading("API reference"), public_names(), set()
     text += "All parameters of the two rankers in one table: :doc:`parameters`.\n\n"
     text += directive("toctree", hidden="", content="parameters")
@@ -173,8 +169,9 @@ def summary(names):
 
 
 def parameter_page():
-    """A page with the parameters of both rankers, and the arguments of `fit` and `predict`, from
-    their docstrings.
+    """A page with the parameters of both rankers, and the arguments of `fit` and `predict`.
+
+    They are those of their docstrings.
     """
     from boostrank import LightGBMRanker, XGBoostRanker
     from boostrank.rankers.base import BoostedRanker
@@ -190,7 +187,10 @@ def parameter_page():
             [name, f":class:`~boostrank.{ranker.__name__}`", meaning] for name, meaning in of_one
         ]
     text = heading("All parameters of the rankers")
-    text += "Those of the constructors, then the arguments of ``fit`` and ``predict``, which both rankers have.\n\n"
+    text += (
+        "Those of the constructors, then the arguments of ``fit`` and ``predict``, which both "
+        "rankers have.\n\n"
+    )
     text += table([["parameter", "ranker", "meaning"], *rows])
     for method in ("fit", "predict"):
         arguments = parameters(getattr(LightGBMRanker, method))
@@ -201,9 +201,7 @@ def parameter_page():
 
 
 def parameters(documented):
-    """The parameters of a docstring by their names: name and type, and meaning, as texts of
-    reST.
-    """
+    """The parameters of a docstring by name: name and type, and meaning, as texts of reST."""
     section = NumpyDocString(inspect.getdoc(documented))["Parameters"]
     return {
         entry.name: (
@@ -243,17 +241,17 @@ def loss_pages():
         rows.append([f"``{name}``", f"``{surrogate!r}``", *traits, bounds, surrogate.hessian])
     text = heading("Losses by name") + (
         "A loss is consistent if the minimizer of the expected loss sorts like the expected "
-        "targets: it is then NDCG "
-        'consistent with the targets of ``normalize="dcg"``. A majorant is at least as large as the Hessian. The '
-        "weights of ``consistent-lambdarank`` depend on the scores: it is convex for fixed "
-        "weights, and no single loss has its gradient.\n\n"
+        'targets: it is then NDCG consistent with the targets of ``normalize="dcg"``. A majorant '
+        "is at least as large as the Hessian. The weights of ``consistent-lambdarank`` depend on "
+        "the scores: it is convex for fixed weights, and no single loss has its gradient.\n\n"
     )
     return {"losses.rst": text + table(rows)}
 
 
 def gallery_pages():
-    """A page for each example: its first lines, its pictures and its source, and the source as a
-    notebook.
+    """A page for each example, and its source as a notebook.
+
+    The page has its first lines, its pictures and its source.
     """
     pages, cards = {}, ""
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
@@ -322,9 +320,7 @@ def with_pictures(paragraph):
 
 
 def site_link(link):
-    """The link to a file of the repository as one to its page, and as plain text if the file has no
-    page.
-    """
+    """The link to a file as one to its page, and as plain text if the file has no page."""
     path = Path(link[2])
     if path.parent == Path("results"):
         page = f"{path.stem}.rst"

@@ -18,19 +18,24 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def has_notebook(source):
-    """Whether the script runs in a notebook: other processes cannot import functions that a
-    notebook defines.
+    """Whether the script runs in a notebook.
+
+    Other processes cannot import functions that a notebook defines.
     """
     return "multiprocessing" not in source
 
 
 def notebook(name, title, source):
-    """A notebook of the script, as a text of JSON: its first comment becomes a text, and each of
-    its parts a cell.
+    """A notebook of the script, as a text of JSON.
+
+    Its first comment becomes a text, and each of its parts a cell.
     """
     docstring = ast.get_docstring(ast.parse(source))
     text = re.sub(r"^python examples/.*\n+", "", docstring + "\n", flags=re.MULTILINE).strip()
-    options = f"The script gets its arguments here. It draws into the folder `{name}`, and the last cell shows that."
+    options = (
+        f"The script gets its arguments here. It draws into the folder `{name}`, and the last cell "
+        "shows that."
+    )
     cells = [
         ("markdown", f"# {title}\n\n{text}"),
         ("markdown", options),

@@ -8,16 +8,18 @@ import xgboost
 from bound_losses import bind_loss
 
 import boostrank as br
+from boostrank.backends import rounds
 from boostrank.backends.left_out_queries import (
     FIXED_TOTAL_STEP,
     MIN_TOTAL_STEP,
     QuerySample,
     best_round,
 )
-from boostrank.backends.lightgbm import training as lightgbm_training
-from boostrank.backends.xgboost import training as xgboost_training
+from boostrank.backends.records import GroupedData, TrainingSpecification
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import Relevance
 from boostrank.queries.queries import Queries
-from boostrank.training.settings import LOSS_LEARNING_RATE
+from boostrank.training.losses import get_loss
 
 X, Y, QID = br.make_ranking(n_queries=60, random_state=0)
 QUERIES = Queries.from_qid(QID)
@@ -28,9 +30,11 @@ SMALL = {
     "n_jobs": 1,
     "colsample_bynode": 1.0,
 }
-#: The least number of rounds at the default rate, and that without left-out queries.
-MIN_ROUNDS = round(MIN_TOTAL_STEP / LOSS_LEARNING_RATE)
-FIXED_ROUNDS = round(FIXED_TOTAL_STEP / LOSS_LEARNING_RATE)
+
+
+def rounds_of(ranker_class, total_step):
+    """The number of rounds that take this step in all at the default rate."""
+    return round(total_step / ranker_class._backend.parameters.LOSS_LEARNING_RATE)
 
 
 def scores(ranker_class, objective="softmax", y=Y, **parameters):
@@ -134,8 +138,7 @@ def test_rounds_that_are_added_to_a_model_draw_other_queries(ranker_class, monke
             samples.append(frozenset(QID[hessian > 0].tolist()))
             return gradient, hessian
 
-    for module in (lightgbm_training, xgboost_training):
-        monkeypatch.setattr(module, "QuerySample", Recorded)
+    monkeypatch.setattr(rounds, "QuerySample", Recorded)
     for _ in range(3):
         model = ranker_class(squares, **{**SMALL, "n_estimators": 2}, subsample_queries=0.5).fit(
             X, Y, QID, sample_weight=np.ones(60), init_model=model
@@ -186,10 +189,10 @@ def test_training_ends_at_twice_the_round_of_the_largest_sum(ranker_class, objec
     assert len(ranker.oob_improvement_) == n_rounds - 1
     ends = [
         n
-        for n in range(MIN_ROUNDS, n_rounds + 1)
+        for n in range(rounds_of(ranker_class, MIN_TOTAL_STEP), n_rounds + 1)
         if n >= 2 * best_round(ranker.oob_improvement_[: n - 1])
     ]
-    assert MIN_ROUNDS < n_rounds == ends[0]
+    assert rounds_of(ranker_class, MIN_TOTAL_STEP) < n_rounds == ends[0]
     # The sum is about to be largest there, without the smoothing.
     sums = np.cumsum(ranker.oob_improvement_)
     assert sums[best_round(ranker.oob_improvement_) - 1] > 0.95 * sums.max() > 0
@@ -203,21 +206,24 @@ def test_copies_of_a_list_under_other_ids_are_drawn_with_it(ranker_class):
     # Lists with other labels are no copies. If those of left-out queries are in the samples, each
     # round looks useful.
     rounds = ranker.fit(X_five, y_five + 0.001 * (ids // 1000), ids).best_iteration_
-    assert ranker.fit(X_five, y_five, ids).best_iteration_ < 2 * MIN_ROUNDS + 20 < rounds / 5
+    assert (
+        ranker.fit(X_five, y_five, ids).best_iteration_
+        < 2 * rounds_of(ranker_class, MIN_TOTAL_STEP) + 20
+        < rounds / 5
+    )
 
 
 def test_noise_ends_early_and_features_that_decide_end_late(ranker_class):
     random, ranker = np.random.default_rng(0), ranker_class(random_state=0, n_jobs=1)
     noise = random.permutation(Y)
-    assert ranker.fit(X, noise, QID).best_iteration_ == MIN_ROUNDS
+    assert ranker.fit(X, noise, QID).best_iteration_ == rounds_of(ranker_class, MIN_TOTAL_STEP)
     assert (
         ranker_class(learning_rate=0.1, random_state=0, n_jobs=1).fit(X, noise, QID).best_iteration_
         == 40
     )
-    assert (
-        ranker.fit(X, np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [0, 1, 2]), QID).best_iteration_
-        > 2 * FIXED_ROUNDS
-    )
+    assert ranker.fit(
+        X, np.digitize(X[:, 0] * X[:, 1] + X[:, 2], [0, 1, 2]), QID
+    ).best_iteration_ > 2 * rounds_of(ranker_class, FIXED_TOTAL_STEP)
 
 
 def test_where_no_query_is_left_out_the_number_of_rounds_is_fixed(ranker_class):
@@ -228,7 +234,10 @@ def test_where_no_query_is_left_out_the_number_of_rounds_is_fixed(ranker_class):
     for n_queries, settings in ((1, one), (60, {"subsample_queries": 1}), (3, {**one, **dart})):
         rows = [values[n_queries > QID] for values in (X, Y, QID)]
         ranker = ranker_class("softmax", random_state=0, n_jobs=1, **settings).fit(*rows)
-        assert (ranker._best_round, len(ranker.oob_improvement_)) == (FIXED_ROUNDS, 0)
+        assert (ranker._best_round, len(ranker.oob_improvement_)) == (
+            rounds_of(ranker_class, FIXED_TOTAL_STEP),
+            0,
+        )
 
 
 def test_other_labels_and_models_choose_rounds_too(ranker_class):
@@ -245,7 +254,11 @@ def test_other_labels_and_models_choose_rounds_too(ranker_class):
     for name, fit in fits.items():
         fitted = fit()
         expected = 2 * best_round(fitted.oob_improvement_)
-        assert MIN_ROUNDS <= fitted._best_round <= max(MIN_ROUNDS, expected + 1), name
+        assert (
+            rounds_of(ranker_class, MIN_TOTAL_STEP)
+            <= fitted._best_round
+            <= max(rounds_of(ranker_class, MIN_TOTAL_STEP), expected + 1)
+        ), name
         assert fitted.best_iteration_ == fitted._best_round + (5 if name == "model" else 0)
 
 
@@ -284,9 +297,32 @@ def test_stopping_by_validation_sets_comes_before_left_out_queries(ranker_class)
 def test_verbose_says_how_many_rounds_were_chosen_and_why(ranker_class, capsys):
     ranker = ranker_class(random_state=0, n_jobs=1).fit(X, Y, QID, verbose=True)
     best = best_round(ranker.oob_improvement_)
-    text = f"{ranker.best_iteration_} rounds; the loss of left-out queries was least after round {best}\n"
-    assert capsys.readouterr().out.endswith(text)
+    rounds_and_best = (
+        f"{ranker.best_iteration_} rounds; "
+        f"the loss of left-out queries was least after round {best}\n"
+    )
+    assert capsys.readouterr().out.endswith(rounds_and_best)
     ranker_class(random_state=0, n_jobs=1).fit(
         X, np.random.default_rng(0).permutation(Y), QID, verbose=True
     )
-    assert f"{MIN_ROUNDS} rounds, the least number; the loss" in capsys.readouterr().out
+    assert (
+        f"{rounds_of(ranker_class, MIN_TOTAL_STEP)} rounds, the least number; the loss"
+        in capsys.readouterr().out
+    )
+
+
+def test_lists_with_the_same_id_are_drawn_together():
+    ids = np.repeat(np.arange(30), 2)
+    queries = Queries.from_sizes(np.full(60, 3), ids)
+    X_lists = np.random.default_rng(0).normal(size=(180, 2))
+    labels = np.tile([0.0, 1.0, 2.0], 60)
+    data = GroupedData(X_lists, Relevance(labels), queries)
+    specification = TrainingSpecification(
+        get_loss("squared"), DCG(), "dcg", {}, n_rounds=10, query_share=0.5
+    )
+    sample = QuerySample(bind_loss("squared", labels, queries), specification, data, False)
+    for _ in range(5):
+        hessian = sample.next_round(np.zeros(180))[1]
+        is_drawn = queries.sum(hessian) > 0
+        assert is_drawn.sum() == 30
+        np.testing.assert_array_equal(is_drawn[::2], is_drawn[1::2])

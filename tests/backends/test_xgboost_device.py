@@ -22,8 +22,8 @@ from scipy.sparse import csr_matrix
 
 import boostrank as br
 from boostrank.backends.xgboost import backend as xgboost
-from boostrank.backends.xgboost import training as xgboost_training
-from boostrank.backends.xgboost.training import CudaObjective, device_of_training, on_device
+from boostrank.backends.xgboost import cuda
+from boostrank.backends.xgboost.cuda import CudaLoss, device_of_training, on_device
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.surrogates import SURROGATES, Squared
@@ -42,7 +42,7 @@ TAKING = [name for name, surrogate in SURROGATES.items() if surrogate.takes_devi
 def gpu(monkeypatch):
     """XGBoost and CuPy say that they use a GPU. Without one, XGBoost still trains on the CPU."""
     devices = {None: "cpu", "cpu": "cpu", "cuda": "cuda:0", "cuda:1": "cuda:1", "sycl": "sycl:0"}
-    monkeypatch.setattr(xgboost_training, "device_of_training", devices.__getitem__)
+    monkeypatch.setattr(cuda, "device_of_training", devices.__getitem__)
     monkeypatch.setitem(sys.modules, "cupy", CUPY)
 
 
@@ -101,7 +101,7 @@ def test_gradients_are_those_of_the_cpu_and_stay_on_the_gpu(
         weights = weights[:3]
     on_host, scores = objective(loss, weights=weights), random.normal(size=9).astype(dtype)
     on_gpu = on_device(on_host, {"device": device})
-    assert isinstance(on_gpu, CudaObjective)
+    assert isinstance(on_gpu, CudaLoss)
     copies_to_device.clear()
     copies_to_host.clear()
     with use_threads(4):
@@ -196,7 +196,7 @@ def test_gradients_of_cupy_are_those_of_the_cpu(cupy, loss, scale, dtype, weight
         loss, random.integers(0, 5, sum(sizes)), Queries.from_sizes(sizes), weights=weights
     )
     on_gpu = on_device(on_host, {"device": "cuda"})
-    assert isinstance(on_gpu, CudaObjective)
+    assert isinstance(on_gpu, CudaLoss)
     scores = (random.normal(size=sum(sizes)) * scale).astype(dtype)
     for result, expected in zip(
         on_gpu.gradient_hessian(scores), on_host.gradient_hessian(scores), strict=True

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import boostrank as br
-from boostrank.training.settings import LOSS_LEARNING_RATE
+from boostrank.backends.lightgbm.parameters import LOSS_LEARNING_RATE
 
 with pytest.MonkeyPatch.context() as patch:
     patch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
@@ -268,6 +268,8 @@ def test_differences_of_candidates_count_each_query_once():
             "data": data,
             "query": query,
             "ndcg": ndcg_values,
+            "rounds": 100,
+            "fit_s": 2.0 if name == "new" else 1.0,
         }
         for name, by_set in {"LambdaMART": lambdamart, "new": new}.items()
         for data in queries
@@ -280,6 +282,7 @@ def test_differences_of_candidates_count_each_query_once():
     ]
     expected = {"A": 0.2, "B": -0.4 / 3, "synthetic": 0.4, "mean": (0.2 - 0.4 / 3) / 2, "worse": 1}
     expected |= {"A_se": errors[0], "B_se": errors[1], "mean_se": np.hypot(*errors) / 2}
+    expected |= {"times": 2.0, "rounds": 100}
     assert row["objective"] == "new"
     assert row[list(expected)].tolist() == pytest.approx(list(expected.values()))
 

@@ -4,7 +4,7 @@ import numpy as np
 from broken_surrogates import Descent
 
 import boostrank as br
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 from boostrank.surrogates.registry import _MAKERS
 
 

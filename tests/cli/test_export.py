@@ -31,10 +31,8 @@ def test_models_names_and_the_check(run, folder, data, tmp_path):
         files = ["--output", file, "--shift", "min", "--version", "3.8", *options]
         out = run("export", tmp_path / "model.json", "--format", "opensearch", *files)
         size = f"{file.stat().st_size:,} bytes"
-        assert (
-            out
-            == f"model: {file}, {size}, with the scores of the model at its splits and on {len(X):,} rows\n"
-        )
+        scores = f"with the scores of the model at its splits and on {len(X):,} rows"
+        assert out == f"model: {file}, {size}, {scores}\n"
         found = evaluate("opensearch", file.read_text(), dict(zip(NAMES, X.T, strict=True)))
         assert found.min() >= 0
         difference = found - ranker.predict(X if ranker is plain else frame)

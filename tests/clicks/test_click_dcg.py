@@ -7,7 +7,7 @@ from clicks.test_labels import QID, TRUST, simulated
 
 import boostrank as br
 from boostrank.clicks import Cascade, ClickDCG, ClickLog, evaluate
-from boostrank.queries.labels import as_labels
+from boostrank.ndcg.labels import as_labels
 
 SCORES = np.array([1.0, 3.0, 2.0, 1.0, 2.0, 5.0, 4.0, 0.0])
 SILENT = ClickLog([1, 1], row=[0, 1], position=[1, 2], clicks=[0, 0])

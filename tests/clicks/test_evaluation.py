@@ -24,8 +24,8 @@ SCORES = np.array([1.0, 3.0, 2.0, 1.0, 2.0, 5.0, 4.0, 0.0, 0.0])
 
 def simulated(n_sessions=300, model=MODEL, seed=0, **settings):
     return simulate_clicks(
-        GAMMA, -np.arange(9.0), QID, model=model, n_sessions=n_sessions, policy=("swap", 0.7), depth=None,
-        relevance=lambda y: y, random_state=seed, **settings,
+        GAMMA, -np.arange(9.0), QID, model=model, n_sessions=n_sessions, policy=("swap", 0.7),
+        depth=None, relevance=lambda y: y, random_state=seed, **settings,
     ).log  # fmt: skip
 
 

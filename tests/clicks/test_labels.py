@@ -17,7 +17,8 @@ from boostrank.clicks import (
     harvest_propensities,
 )
 from boostrank.clicks.targets import expect_without_each, targets_of_relevance
-from boostrank.queries.dcg import DCG, make_targets
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.targets import make_targets
 from boostrank.queries.segments import Segments
 
 TRUST = TrustBias([1.0, 0.8, 0.6, 0.5], click_relevant=0.9, click_irrelevant=0.3)
@@ -29,8 +30,8 @@ def simulated(n_sessions=(40, 80, 20, 0), model=(1.0, 0.8, 0.6, 0.5), seed=0):
     b, a, c, d."""
     relevance = np.array([0.9, 0.1, 0.6, 0.2, 0.3, 0.0, 0.5, 0.4])
     return br.simulate_clicks(
-        relevance, -np.arange(8.0), QID, model=model, n_sessions=list(n_sessions), policy=("swap", 0.7), depth=None,
-        relevance=lambda y: y, random_state=seed,
+        relevance, -np.arange(8.0), QID, model=model, n_sessions=list(n_sessions),
+        policy=("swap", 0.7), depth=None, relevance=lambda y: y, random_state=seed,
     ).log  # fmt: skip
 
 

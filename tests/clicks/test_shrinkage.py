@@ -9,7 +9,7 @@ import boostrank as br
 from boostrank.clicks import ClickLog, TrustBias, get_click_model
 from boostrank.clicks.relevance import mean_positions, predict_relevance
 from boostrank.clicks.targets import targets_of_relevance
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 
 TRUST = TrustBias([1.0, 0.8, 0.6, 0.5], click_relevant=0.9, click_irrelevant=0.3)
 QID = np.repeat(["a", "b", "c"], 4)

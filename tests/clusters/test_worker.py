@@ -14,17 +14,23 @@ from boostrank.backends.left_out_queries import best_round
 from boostrank.clusters.collective import StoppedError, Tracker
 from boostrank.clusters.driver import checked_settings, fit_ranker
 from boostrank.clusters.worker import prepare
+from boostrank.inputs.table import Table
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.training.features import TrainingFeatures
+from boostrank.training.specification import RoundArguments, specify
 
 
 def prepared(rows, ranker=None, validation=None, is_selected=None, eval_metric=None):
     """The data, validation sets and objective of a worker that has one partition."""
     ranker = br.LightGBMRanker("softmax") if ranker is None else ranker
     features = TrainingFeatures.of_model(2, None, {})
-    specification = ranker._settings().specification(
-        features, (5, features.n_features_in_), np.random.RandomState(0), eval_metric=eval_metric
+    specification = specify(
+        ranker._settings(),
+        features,
+        (5, features.n_features_in_),
+        np.random.RandomState(0),
+        RoundArguments(eval_metric),
     )
     is_selected = (
         np.ones(len(np.unique(rows[2])), dtype=bool) if is_selected is None else is_selected
@@ -115,8 +121,8 @@ def train_in_threads(ranker, parts, validation=None):
         return trained
 
     settings, features = checked_settings(ranker, [()] if validation else None), TrainingFeatures()
-    features.learn(parts[0][0])
-    fit_ranker(ranker, settings, features, len(parts[0][1]), settings.random_state(), train)
+    features.learn(Table(parts[0][0]))
+    fit_ranker(ranker, settings, features, len(parts[0][1]), settings.make_random_state(), train)
     return ranker
 
 

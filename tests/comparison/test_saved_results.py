@@ -17,7 +17,13 @@ from sklearn.preprocessing import StandardScaler
 
 import boostrank as br
 from boostrank.comparison import trainings
-from boostrank.comparison.trainings import data_hash, read_result, settings_hash, write_result
+from boostrank.comparison.trainings import (
+    TrainingResult,
+    data_hash,
+    read_result,
+    settings_hash,
+    write_result,
+)
 
 
 @pytest.fixture
@@ -114,7 +120,7 @@ def test_data_are_identified_by_their_content(folds):
 
 def test_results_are_read_as_they_were_written(tmp_path):
     path, scores = tmp_path / "a.json", 3 * np.random.default_rng(0).normal(size=9)
-    write_result(path, (scores, float("nan"), 0.5))
+    write_result(path, TrainingResult(scores, float("nan"), 0.5))
     read, *others = read_result(path)
     np.testing.assert_array_equal(read, scores)
     np.testing.assert_equal(others, [float("nan"), 0.5])

@@ -14,15 +14,16 @@ from letor_oracle import oracle, put, read, same
 
 from boostrank.datasets import letor_parser, read_letor
 from boostrank.datasets.letor_parser import ReadOptions, parse_compiled, parse_lines
-from boostrank.queries.compiled import is_available
+from boostrank.kernels.library import is_available
 from boostrank.queries.threads import use_threads
 
 WORDS_TEXT = """\
-1 -1 +2.5 0.25 nan -inf 1e-3 x 1_0 . + 1e 0x1 ++1 1e400 --1 1.2.3 Infinity infinit qid:3 qid:3 qid:3 qid:a
-qid: qid:: qid:1:2 qid :7 1:0.5 2:1e-3 3: : :: :5 3:4:5 0:1 1.5:2 -1:2 +2:1 4:nan 5:inf 6:. 6:-.5 7:5. 8:-0 x:1
-9:12345678.1234567 9:0.12345678901234567 9:1234567.8.1 9:.1234567.8 10:1_0 10:0x10 11:1e400 11:5e-324 12:nana
-13:99999999 14:9999999999999999 15:9007199254740993 16:123456789012345678901234567890 00000000017:1 ١:1 18:١
-2147483648:1 99999999999999999999999999:1 2147483647:2 19:/ 19:1/ 19:1;2 19:123456789;2 19:- 20:+1 # #c #c:1 é"""
+1 -1 +2.5 0.25 nan -inf 1e-3 x 1_0 . + 1e 0x1 ++1 1e400 --1 1.2.3 Infinity infinit qid:3 qid:3
+qid:3 qid:a qid: qid:: qid:1:2 qid :7 1:0.5 2:1e-3 3: : :: :5 3:4:5 0:1 1.5:2 -1:2 +2:1 4:nan 5:inf
+6:. 6:-.5 7:5. 8:-0 x:1 9:12345678.1234567 9:0.12345678901234567 9:1234567.8.1 9:.1234567.8 10:1_0
+10:0x10 11:1e400 11:5e-324 12:nana 13:99999999 14:9999999999999999 15:9007199254740993
+16:123456789012345678901234567890 00000000017:1 ١:1 18:١ 2147483648:1 99999999999999999999999999:1
+2147483647:2 19:/ 19:1/ 19:1;2 19:123456789;2 19:- 20:+1 # #c #c:1 é"""
 WORDS = [*re.split(r"\s", WORDS_TEXT), "\r", "\x0b", "\x00", "\xa0"]
 GOOD = ["1:0.5", "2:3", "3:-1", "4:0", "5:1e3", "00000000017:1", "#c", "\t", ""]
 
@@ -124,8 +125,9 @@ def test_numbers_are_those_of_float_to_the_last_bit(tmp_path, implementation):
 
 NO_NUMBERS = re.split(
     r"\s",
-    """. + - +. ++1 1- 1.2.3 1.2.345678 12345678.9.1 1234.5678.12345 1.2345678.1234567 e5 1e 1e+ 1e1.5 0x10 1_0
-1/2 1;2 123456789/ 1,5 na nan() infinit - 1-2 12345678-1 1.-2 1.12345678-1 ١ ½ 12345678١ 1234567890123456.7.8""",
+    """. + - +. ++1 1- 1.2.3 1.2.345678 12345678.9.1 1234.5678.12345 1.2345678.1234567 e5 1e 1e+
+1e1.5 0x10 1_0 1/2 1;2 123456789/ 1,5 na nan() infinit - 1-2 12345678-1 1.-2 1.12345678-1 ١ ½
+12345678١ 1234567890123456.7.8""",
 )
 
 
@@ -163,7 +165,8 @@ FAULTS = [
     ("1 qid:1 2:0.5 # a\r1 qid:1 2:0.5 # b", "it has the byte 0x0d"),
     (
         "1 qid:1 1:" + "9" * 900 + "x",
-        r"'1:9{35}\.\.\.' is not index:value, an integer and a number \(in the line '1 qid:1 1:9+\.\.\.'\); a line",
+        r"'1:9{35}\.\.\.' is not index:value, an integer and a number "
+        r"\(in the line '1 qid:1 1:9+\.\.\.'\); a line",
     ),
     (b"1 qid:1 1:\xff", r"'1:\\\\xff' is not index:value"),
     (

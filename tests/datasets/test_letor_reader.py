@@ -103,7 +103,8 @@ def test_sizes_beside_the_file(tmp_path, ending, name):
     [
         (
             "2\n2\n",
-            r"\.query: the 2 query sizes, with the sum 4, are not those of .*data\.txt, which has 3 documents;",
+            r"\.query: the 2 query sizes, with the sum 4, are not those of .*data\.txt, "
+            r"which has 3 documents;",
         ),
         (
             "2\n1.0\n",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import boostrank as br
-from boostrank.queries.dcg import make_targets
+from boostrank.ndcg.targets import make_targets
 from boostrank.queries.queries import Queries
 
 

@@ -17,7 +17,10 @@ NAMES = {
     "labels": r"\b(y|y_true|relevance|labels?|bayes)\b",
     "scores": r"\b(y_score|scores?|scores_a)\b",
     "weights": r"\b(sample_weight|weights?)\b",
-    "features": r"\bX\b|[Ff]eature|[Cc]olumn|[Aa]rray|[Rr]eshape|\b[bc]\b|Complex data|convert string to float",
+    "features": (
+        r"\bX\b|[Ff]eature|[Cc]olumn|[Aa]rray|[Rr]eshape|\b[bc]\b|Complex data|"
+        r"convert string to float"
+    ),
 }
 
 

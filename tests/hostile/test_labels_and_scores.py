@@ -13,7 +13,7 @@ from cases import for_each
 
 import boostrank as br
 from boostrank.metrics.labels import check_scores
-from boostrank.queries.dcg import check_relevance
+from boostrank.ndcg.gains import check_relevance
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import document_weights
 from hostile import brute_force

@@ -12,7 +12,9 @@ from cases import for_each
 import boostrank as br
 from boostrank import datasets, metrics, model_selection, preferences, significance, theory
 from boostrank.inputs import checks
-from boostrank.queries.dcg import DCG, check_cutoff
+from boostrank.inputs.random_state import as_random_state
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.discounts import check_cutoff
 from hostile.entry_points import RANKERS, tiny
 from hostile.outcomes import check_fault
 
@@ -42,7 +44,7 @@ SHARED = {
         ["", "mean", None, 5, True, ["zero"], NAN],
     ),
     "flag": (partial(checks.check_flag, "flag"), ["no", 1, None]),
-    "random_state": (checks.as_random_state, ["a", -1, 1.5, [1.5], True, 1j]),
+    "random_state": (as_random_state, ["a", -1, 1.5, [1.5], True, 1j]),
     "k": (
         partial(check_cutoff, "k"),
         [

@@ -9,6 +9,7 @@ from cases import for_each
 import boostrank as br
 from boostrank.inputs.arrays import as_array
 from boostrank.training.data import training_data
+from boostrank.training.fit_arguments import TrainingArguments
 
 NAN = float("nan")
 
@@ -60,7 +61,8 @@ def test_a_column_becomes_one_dimensional_and_other_shapes_stay():
 def test_a_memory_map_is_not_copied(tmp_path):
     np.save(tmp_path / "x.npy", np.ones((3, 2)))
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    data, _ = training_data("ranker", mapped, [1, 0, 2], [0, 0, 1], None, None, takes_infinity=True)
+    arguments = TrainingArguments(mapped, [1, 0, 2], [0, 0, 1])
+    data, _ = training_data("ranker", arguments, takes_infinity=True)
     assert np.shares_memory(data.X, mapped)
 
 

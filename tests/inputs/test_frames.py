@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from cases import for_each
 
 import boostrank as br
-from boostrank.queries.queries import find_qid
+from boostrank.inputs.table import Table
+from boostrank.queries.queries import find_qid, table_and_qid
 
 INDEX = "index 'qid'"
 pl = pytest.importorskip("polars")
@@ -61,10 +62,12 @@ def test_sources_of_query_ids_must_not_contradict_each_other(first, second):
             {"a": range(4), **{name[8:-1]: sources[name] for name in sources if "column" in name}}
         )
         X.index = pd.Index(sources.get(INDEX, range(4)), name="qid" if INDEX in sources else None)
-        return find_qid(X, sources.get("qid"), column="session", group=sources.get("group"))
+        return table_and_qid(
+            Table(X), sources.get("qid"), column="session", group=sources.get("group")
+        )
 
     features, qid = found([5, 5, 3, 5], ["a", "a", "b", "a"])
-    assert (list(features), list(qid)) == (["a"], [5, 5, 3, 5])
+    assert (features.names, list(qid)) == (["a"], [5, 5, 3, 5])
     message = "contradict .* row 3 is in query 5 of row 0 .* query b of row 2"
     with pytest.raises(ValueError, match=f"{first}.* and .*{second}.* {message}"):
         found([5, 5, 3, 5], ["a", "a", "b", "b"])
@@ -97,11 +100,15 @@ def test_query_ids_of_the_features_are_compared_with_those_of_the_labels():
             find_qid(other[:2], None, y)
         with pytest.raises(ValueError, match="qid: qid differs from the query ids of"):
             find_qid(None, [8, 7, 7], y)
-        assert find_qid(None, None, y, group=np.array([0, 1, 1]))[1].tolist() == [7, 8, 8]
+        assert table_and_qid(Table(None), None, y, group=np.array([0, 1, 1]))[1].tolist() == [
+            7,
+            8,
+            8,
+        ]
         with pytest.raises(
             ValueError, match="y and group contradict each other: row 1 is in query 8 of row 1"
         ):
-            find_qid(None, None, y, group=np.array([0, 0, 1]))
+            table_and_qid(Table(None), None, y, group=np.array([0, 0, 1]))
 
 
 def test_labels_of_a_data_set_keep_their_nulls():

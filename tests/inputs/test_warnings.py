@@ -8,7 +8,7 @@ import pytest
 import xgboost as xgb
 
 import boostrank as br
-from boostrank.inputs import checks
+from boostrank.inputs.warnings import warn
 
 X, Y, QID = np.arange(8.0)[:, None], np.tile([1.0, 0.0], 4), np.repeat(np.arange(4), 2)
 SAME = np.ones(8)
@@ -41,8 +41,8 @@ def test_a_warning_is_shown_once_for_each_line():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for _ in range(3):
-            checks.warn("the same")
-        checks.warn("the same")
+            warn("the same")
+        warn("the same")
     assert [str(warning.message) for warning in caught] == ["the same", "the same"]
     assert caught[1].lineno == caught[0].lineno + 1
 
@@ -52,4 +52,4 @@ def test_all_warnings_are_given_by_one_function():
     files = [
         path.relative_to(home) for path in home.rglob("*.py") if "warnings.warn" in path.read_text()
     ]
-    assert files == [Path("inputs/checks.py")]
+    assert files == [Path("inputs/warnings.py")]

@@ -10,7 +10,8 @@ from cases import for_each
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
-from boostrank.metrics import MEASURES, get_measure, make_scorer, named_measures, names
+from boostrank.inputs import extensions
+from boostrank.metrics import MEASURES, get_measure, make_scorer, named_measures
 from boostrank.metrics.base import QueryMeasure
 from boostrank.preferences import PreferenceGraph
 from boostrank.queries.queries import Queries
@@ -103,7 +104,8 @@ def test_names_may_have_settings_and_say_those_other_than_the_default():
 )
 def test_unknown_names_are_errors(name, near):
     end = rf" \(did you mean '{near}'\?\)" if near else ""
-    pattern = rf"measure must be a Measure, a function, a name in boostrank.metrics.MEASURES.*got {name!r}{end}$"
+    expected = "measure must be a Measure, a function, a name in boostrank.metrics.MEASURES"
+    pattern = rf"{expected}.*got {name!r}{end}$"
     with pytest.raises(ValueError, match=pattern):
         get_measure(name)
 
@@ -251,7 +253,10 @@ def test_functions_of_users_are_measures():
     assert bound.mean(scores) == 0.75
     assert bound.per_query(scores).tolist() == [3.0, 0.0]
     assert br.evaluate(Y, SCORES, QID, [share_at_the_top]) == {"share_at_the_top": 0.0}
-    expected = r"must be a function \(y_true, y_score, qid, \*\*settings\) -> value; .* unexpected keyword argument 'k'"
+    expected = (
+        r"must be a function \(y_true, y_score, qid, \*\*settings\) -> value; .* unexpected "
+        r"keyword argument 'k'"
+    )
     with pytest.raises(TypeError, match=expected):
         make_scorer(share_at_the_top, k=5)
     with pytest.raises(
@@ -282,11 +287,16 @@ def test_misspelt_measures_are_errors_where_they_are_defined():
 
 
 @pytest.mark.parametrize(
-    "module",
-    ["boostrank.metrics.ndgc", "boostrank.metrics.graded:NDGC", "boostrank.metrics.graded"],
+    "value",
+    [
+        "boostrank.metrics.ndgc",
+        "boostrank.metrics.graded:NDGC",
+        "boostrank.metrics.graded:ndcg_score",
+        "boostrank.metrics.base:EMPTY",
+    ],
 )
-def test_an_entry_point_without_its_measure_is_named(module, monkeypatch):
-    points = EntryPoints([EntryPoint("mine", module, "boostrank.measures")])
-    monkeypatch.setattr(names, "entry_points", lambda **query: points.select(**query))
-    with pytest.raises(ImportError, match=f"the entry point mine={module} defines no such measure"):
+def test_an_entry_point_without_its_measure_is_named(value, monkeypatch):
+    points = EntryPoints([EntryPoint("mine", value, "boostrank.measures")])
+    monkeypatch.setattr(extensions, "entry_points", lambda **query: points.select(**query))
+    with pytest.raises(ImportError, match=f"the entry point mine={value} is no class of a measure"):
         get_measure("mine@5")

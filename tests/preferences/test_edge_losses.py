@@ -1,4 +1,4 @@
-"""Losses of edges and `EdgeObjective`: derivatives, weights, and grades as preferences."""
+"""Losses of edges and `BoundEdgeLoss`: derivatives, weights, and grades as preferences."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from cases import for_each
 from scipy.optimize import minimize
 
 from boostrank.preferences import EDGE_LOSSES, EdgeLoss, PreferenceGraph
-from boostrank.preferences.edge_losses import EdgeObjective
+from boostrank.preferences.edge_losses import BoundEdgeLoss
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import Power
 from boostrank.surrogates.convex_functions import MARGINS, get_margin
@@ -49,7 +49,7 @@ def numeric_gradient(function, scores, step=1e-5):
 @for_each("scale", [0.3, 3.0])
 def test_loss_and_gradient_are_those_of_the_definition(margin, weighted, scale):
     graph = a_graph(weighted=weighted)
-    objective = EdgeObjective(EdgeLoss(margin), graph)
+    objective = BoundEdgeLoss(EdgeLoss(margin), graph)
     scores = np.random.default_rng(1).normal(size=len(graph)) * scale
     expected = loss_by_definition(margin, graph, scores)
     assert objective.surrogate.loss(scores, objective.graph).sum() == pytest.approx(expected)
@@ -63,7 +63,7 @@ def test_loss_and_gradient_are_those_of_the_definition(margin, weighted, scale):
 def test_the_hessian_is_a_majorant_and_half_of_it_is_not(margin):
     graph = a_graph()
     objective, scores = (
-        EdgeObjective(EdgeLoss(margin), graph),
+        BoundEdgeLoss(EdgeLoss(margin), graph),
         np.random.default_rng(1).normal(size=len(graph)),
     )
     _, hessian = objective.gradient_hessian(scores)
@@ -80,7 +80,7 @@ def test_the_hessian_is_a_majorant_and_half_of_it_is_not(margin):
 
 def test_blocks_of_edges_do_not_matter(monkeypatch):
     scores = np.random.default_rng(1).normal(size=len(a_graph()))
-    whole = EdgeObjective(EdgeLoss(), a_graph(n_edges=300))
+    whole = BoundEdgeLoss(EdgeLoss(), a_graph(n_edges=300))
     expected = whole.gradient_hessian(scores)
     monkeypatch.setattr("boostrank.preferences.edge_losses.BLOCK_EDGES", 7)
     np.testing.assert_allclose(whole.gradient_hessian(scores), expected, rtol=1e-6, atol=1e-7)
@@ -92,7 +92,7 @@ def test_ranknet_on_grades_is_that_of_the_graph_made_from_them():
     scores = random.normal(size=40)
     graph = PreferenceGraph.from_grades(labels, queries.qid)
     ours = bind_loss(EdgeLoss(), labels, queries)
-    expected = EdgeObjective(EdgeLoss(), graph).gradient_hessian(scores)
+    expected = BoundEdgeLoss(EdgeLoss(), graph).gradient_hessian(scores)
     np.testing.assert_array_equal(ours.gradient_hessian(scores), expected)
     gradient = np.zeros(40)
     for i, j in itertools.permutations(range(40), 2):
@@ -111,23 +111,23 @@ def test_weights_of_queries_multiply_their_edges():
     reweighted = PreferenceGraph(
         graph.qid, graph.winner, graph.loser, graph.weight * weights[graph.qid[graph.winner]]
     )
-    weighted = EdgeObjective(EdgeLoss(), graph, weights[graph.qid]).gradient_hessian(scores)
+    weighted = BoundEdgeLoss(EdgeLoss(), graph, weights[graph.qid]).gradient_hessian(scores)
     for of_queries in (weights, weights[graph.qid]):
         bound = bind_loss(EdgeLoss(), graph, graph.queries, weights=of_queries).gradient_hessian(
             scores
         )
         np.testing.assert_array_equal(bound, weighted)
     for result, expected in zip(
-        weighted, EdgeObjective(EdgeLoss(), reweighted).gradient_hessian(scores), strict=True
+        weighted, BoundEdgeLoss(EdgeLoss(), reweighted).gradient_hessian(scores), strict=True
     ):
         np.testing.assert_allclose(result, expected, rtol=1e-6)
     with pytest.raises(ValueError, match="differs within query"):
-        EdgeObjective(EdgeLoss(), graph, np.arange(1.0, len(graph) + 1))
+        BoundEdgeLoss(EdgeLoss(), graph, np.arange(1.0, len(graph) + 1))
 
 
 def test_the_mean_hessian_of_compared_documents_is_one_at_the_start():
     graph = PreferenceGraph([1] * 10, winner=[0, 1], loser=[1, 2], weight=[1e-4, 3e-4])
-    _, hessian = EdgeObjective(EdgeLoss(), graph).gradient_hessian(np.zeros(10))
+    _, hessian = BoundEdgeLoss(EdgeLoss(), graph).gradient_hessian(np.zeros(10))
     assert hessian[:3].mean() == pytest.approx(1.0)
     assert not hessian[3:].any()
 
@@ -135,7 +135,7 @@ def test_the_mean_hessian_of_compared_documents_is_one_at_the_start():
 def test_bad_objectives_are_errors():
     graph = a_graph()
     with pytest.raises(ValueError, match="no edge of positive weight"):
-        EdgeObjective(EdgeLoss(), PreferenceGraph([1, 1], [], []))
+        BoundEdgeLoss(EdgeLoss(), PreferenceGraph([1, 1], [], []))
     with pytest.raises(ValueError, match="needs relevance labels"):
         bind_loss(Power(0), graph, graph.queries)
     with pytest.raises(ValueError, match="normalize='none'"):
@@ -143,7 +143,7 @@ def test_bad_objectives_are_errors():
     with pytest.raises(ValueError, match="margin must be one of"):
         EdgeLoss("ranknet")
     with pytest.raises(FloatingPointError, match="document 3 of query"):
-        EdgeObjective(EdgeLoss(), graph).gradient_hessian(
+        BoundEdgeLoss(EdgeLoss(), graph).gradient_hessian(
             np.where(np.arange(len(graph)) == 3, np.nan, 0.0)
         )
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, draw_queries_to_hold_out
 
 IDS = st.one_of(
     st.lists(st.integers(-5, 5), min_size=1, max_size=40),
@@ -74,3 +74,17 @@ def test_queries_of_sizes_are_numbered():
 def test_missing_ids_are_found_before_they_are_compared(dtype):
     with pytest.raises(ValueError, match=r"qid must not be missing; qid\[1\] is"):
         Queries.from_qid(["a", "a", "b"]).check_qid(pd.Series(["a", pd.NA, "b"], dtype=dtype), "y")
+
+
+@pytest.mark.parametrize("n_queries", [2, 3, 10])
+@pytest.mark.parametrize("fraction", [0.001, 0.5, 0.999])
+def test_queries_to_hold_out_are_at_least_one_and_not_all(n_queries, fraction):
+    held_out = draw_queries_to_hold_out(n_queries, fraction, np.random.RandomState(0))
+    expected = min(max(round(fraction * n_queries), 1), n_queries - 1)
+    assert held_out.shape == (n_queries,)
+    assert held_out.sum() == expected
+
+
+def test_one_query_cannot_be_held_out():
+    with pytest.raises(ValueError, match="at least two queries are needed to hold out queries"):
+        draw_queries_to_hold_out(1, 0.5, np.random.RandomState(0))

@@ -17,7 +17,7 @@ import pytest
 import boostrank as br
 from boostrank.queries import threads
 from boostrank.queries.threads import for_each, n_threads, use_threads
-from boostrank.training.objective import BoundLoss
+from boostrank.surrogates.bound import ScaledLoss
 
 
 @pytest.fixture
@@ -191,11 +191,11 @@ def test_a_forked_process_has_its_own_threads():
 def test_a_fit_uses_the_threads_of_the_ranker(ranker_class, monkeypatch):
     used = []
 
-    def recorded(self, scores, out=None, compute=BoundLoss.gradient_hessian):
+    def recorded(self, scores, out=None, compute=ScaledLoss.gradient_hessian):
         used.append(n_threads())
         return compute(self, scores, out)
 
-    monkeypatch.setattr(BoundLoss, "gradient_hessian", recorded)
+    monkeypatch.setattr(ScaledLoss, "gradient_hessian", recorded)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     X, y, qid = br.make_ranking(30, random_state=0)
     alias = {br.LightGBMRanker: "num_threads", br.XGBoostRanker: "nthread"}[ranker_class]

@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_validate
 
 import boostrank as br
 from boostrank.clicks import ClickDCG, PositionBased, TrustBias, evaluate
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 
 SMALL = {"n_estimators": 6, "learning_rate": 0.1, "max_depth": 3, "random_state": 0, "n_jobs": 1}
 RELEVANCE = np.array([0.02, 0.15, 0.4, 0.7, 0.9, 1.0])
@@ -36,9 +36,11 @@ def data(seed=0, n_queries=40, n_sessions=4000, model=("power", 1.0)):
     sessions = np.full(n_queries, n_sessions // n_queries)
     sessions[::2] *= 2
     sessions[-2:] = 0
+    if isinstance(model, tuple):
+        model = PositionBased(model)
     drawn = br.simulate_clicks(
-        y, X[:, -1], qid, model=PositionBased(model) if isinstance(model, tuple) else model, depth=None,
-        n_sessions=sessions, policy=("swap", 0.2), relevance=lambda y: RELEVANCE[y.astype(int)], random_state=seed,
+        y, X[:, -1], qid, model=model, depth=None, n_sessions=sessions, policy=("swap", 0.2),
+        relevance=lambda y: RELEVANCE[y.astype(int)], random_state=seed,
     )  # fmt: skip
     return X, y, qid, drawn
 

@@ -261,7 +261,8 @@ def test_every_argument_of_the_library_is_taken_or_has_advice(ranker_class, data
     for name in others:
         with pytest.raises(
             (TypeError, ValueError),
-            match=rf"{ranker_class.__name__}.fit has no argument '{name}': (give|set) |must be|init_",
+            match=rf"{ranker_class.__name__}.fit has no argument '{name}': (give|set) |"
+            "must be|init_",
         ):
             small(ranker_class).fit(*data, **{name: object()})
 

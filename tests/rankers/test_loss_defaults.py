@@ -11,15 +11,16 @@ import boostrank as br
 from boostrank.backends.left_out_queries import FIXED_TOTAL_STEP, MAX_ROUNDS, MIN_TOTAL_STEP
 from boostrank.backends.lightgbm import parameters as of_lightgbm
 from boostrank.backends.xgboost import parameters as of_xgboost
-from boostrank.training.features import TrainingFeatures
-from boostrank.training.settings import (
-    LOSS_LEARNING_RATE,
+from boostrank.training.defaults import (
+    LARGE_DOCUMENTS,
+    LARGE_LEARNING_RATE,
     MIN_NODE_FEATURES,
     NODE_SHARE,
     QUERY_SHARE,
-    RATE_DOCUMENTS,
     TREE_SHARE,
 )
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.specification import RoundArguments, specify
 
 SMALL = {"n_estimators": 2, "n_jobs": 1, "random_state": 0}
 NATIVE = {
@@ -36,15 +37,14 @@ def squares(y, scores):
 def specified(ranker_class):
     """A function that gives the specification of the training of a ranker with these parameters."""
 
-    def specify(*objective, n_features=10, n_documents=1000, n_added=0, **parameters):
+    def of_ranker(*objective, n_features=10, n_documents=1000, n_added=0, **parameters):
         features = TrainingFeatures()
         features.n_features_in_ = n_features
         settings = ranker_class(*objective, **parameters)._settings()
-        return settings.specification(
-            features, (n_documents, n_features + n_added), settings.random_state()
-        )
+        shape = n_documents, n_features + n_added
+        return specify(settings, features, shape, settings.make_random_state(), RoundArguments())
 
-    return specify
+    return of_ranker
 
 
 @pytest.fixture
@@ -65,35 +65,32 @@ def test_rounds_and_learning_rate(ranker_class, specified, given):
         rate = given(["learning_rate"], *objective, **parameters)
         return specification.n_rounds, specification.min_rounds, *rate
 
-    least = round(MIN_TOTAL_STEP / LOSS_LEARNING_RATE)
+    usual = ranker_class._backend.parameters.LOSS_LEARNING_RATE
+    least = round(MIN_TOTAL_STEP / usual)
     for objective in ((), ("softmax",), ("edge-logistic",)):
-        assert (
-            chosen(*objective)
-            == chosen(*objective, n_estimators=None)
-            == (MAX_ROUNDS, least, LOSS_LEARNING_RATE)
-        )
+        expected = MAX_ROUNDS, least, usual
+        assert chosen(*objective) == chosen(*objective, n_estimators=None) == expected
     # Large data have a larger rate, with fewer rounds. It does not depend on the rounds.
-    first, last = RATE_DOCUMENTS
-    for n_documents, factor in (
-        (first, 1),
-        ((first + last) // 2, (1 + last / first) / 2),
-        (10**9, last / first),
+    for n_documents, rate in (
+        (int(LARGE_DOCUMENTS * usual / LARGE_LEARNING_RATE), usual),
+        (LARGE_DOCUMENTS * 3 // 4, 0.75 * LARGE_LEARNING_RATE),
+        (LARGE_DOCUMENTS, LARGE_LEARNING_RATE),
+        (10**9, LARGE_LEARNING_RATE),
     ):
-        rate = factor * LOSS_LEARNING_RATE
         assert chosen(n_documents=n_documents) == (
             MAX_ROUNDS,
             round(MIN_TOTAL_STEP / rate),
             pytest.approx(rate),
         )
     assert chosen(n_documents=10**6, learning_rate=0.1) == (MAX_ROUNDS, 40, 0.1)
-    assert chosen(n_estimators=20) == (20, None, LOSS_LEARNING_RATE)
+    assert chosen(n_estimators=20) == (20, None, usual)
     # Validation sets decide in place of left-out queries.
-    assert chosen(early_stopping_rounds=3) == (MAX_ROUNDS, None, LOSS_LEARNING_RATE)
+    assert chosen(early_stopping_rounds=3) == (MAX_ROUNDS, None, usual)
     # Where no queries are left out, the number is fixed.
     assert chosen(subsample_queries=1) == (
-        round(FIXED_TOTAL_STEP / LOSS_LEARNING_RATE),
+        round(FIXED_TOTAL_STEP / usual),
         None,
-        LOSS_LEARNING_RATE,
+        usual,
     )
     assert chosen(subsample_queries=1, learning_rate=0.1) == (150, None, 0.1)
     for objective in (NATIVE[ranker_class][0], squares):
@@ -104,16 +101,12 @@ def test_rounds_and_learning_rate(ranker_class, specified, given):
 
 
 def test_the_learning_rate_that_was_used_is_an_attribute(ranker_class, data, monkeypatch):
-    monkeypatch.setattr("boostrank.training.settings.RATE_DOCUMENTS", (100, 10**6))
+    monkeypatch.setattr("boostrank.training.defaults.LARGE_DOCUMENTS", 2 * len(data[1]))
     ranker = ranker_class(n_estimators=2, n_jobs=1)
     # Validation sets do not count, and queries that are held out do.
-    assert ranker.fit(*data, eval_set=[data]).learning_rate_ == pytest.approx(
-        LOSS_LEARNING_RATE * len(data[1]) / 100
-    )
+    assert ranker.fit(*data, eval_set=[data]).learning_rate_ == pytest.approx(0.08)
     ranker.set_params(validation_fraction=0.5)
-    assert ranker.fit(*data).learning_rate_ == pytest.approx(
-        LOSS_LEARNING_RATE * len(data[1]) / 100
-    )
+    assert ranker.fit(*data).learning_rate_ == pytest.approx(0.08)
     assert (
         ranker_class("softmax", n_estimators=2, learning_rate=0.3).fit(*data).learning_rate_ == 0.3
     )

@@ -12,7 +12,7 @@ from bound_losses import bind_loss
 from loss_defaults import LIGHTGBM_DEFAULTS, PLAIN_TREES, XGBOOST_PENALTIES, XGBOOST_SHAPE
 
 import boostrank as br
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 from boostrank.queries.queries import Queries
 
 X, Y, QID = br.make_ranking(n_queries=20, random_state=3)

@@ -9,7 +9,7 @@ from run_definitions import noisy_runs
 
 import boostrank as br
 from boostrank.significance import confidence_interval, effect_size, holm
-from boostrank.tables import latex_table, markdown_table
+from boostrank.text.tables import latex_table, markdown_table
 
 MEASURES = ["nDCG@10", "P(rel=2)@5", "AP"]
 
@@ -68,8 +68,10 @@ class TestQueriesThatRunsMiss:
 
     def test_they_count_as_0_and_are_named_in_a_warning(self):
         message = (
-            r"1 of 3 queries of qrels are not in the run x .* \('3'\); 1 of 3 queries .* not in the run y .* \('1'\); "
-            r"1 of 3 queries of the run y have no judgments and are left out \('9'\); pass queries='judged'"
+            r"1 of 3 queries of qrels are not in the run x .* \('3'\); "
+            r"1 of 3 queries .* not in the run y .* \('1'\); "
+            r"1 of 3 queries of the run y have no judgments and are left out \('9'\); "
+            r"pass queries='judged'"
         )
         with pytest.warns(UserWarning, match=message) as caught:
             result = br.compare_runs(self.qrels, self.runs, "RR")

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boostrank.queries import compiled
+from boostrank.kernels import library
 from boostrank.runs import read_qrels, read_run
 from boostrank.runs.trec_files import COLUMNS, parse_compiled
 from boostrank.runs.trec_tables import number_documents, number_queries
 
 needs_library = pytest.mark.skipif(
-    not compiled.is_available(), reason="boostrank was installed without a C compiler"
+    not library.is_available(), reason="boostrank was installed without a C compiler"
 )
 IDS = [
     "q",

@@ -221,14 +221,20 @@ def test_solr_gets_a_normalizer_where_its_addition_changes_thresholds():
 def test_missing_values_without_a_version(engine, ranker_class, data, path):
     X, y, qid = data
     missing = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.float32(np.nan), X)
-    message = f"{engine} .* takes absent features for 0.* this model takes them for missing values. Use {VERSIONS[engine]}"
+    message = (
+        f"{engine} .* takes absent features for 0.* this model takes them for missing values. "
+        f"Use {VERSIONS[engine]}"
+    )
     silent = contextlib.nullcontext()
     with silent if engine in ("vespa", "elastic") else pytest.warns(UserWarning, match=message):
         ranker_class(**SETTINGS).fit(missing, y, qid).export(
             path, engine, features=NAMES, check=missing
         )
     plain = ranker_class(**SETTINGS).fit(np.nan_to_num(missing), y, qid)
-    message = r"opensearch 3.2 to before 3.8 sends absent features right at every split, but .* takes them for 0"
+    message = (
+        r"opensearch 3.2 to before 3.8 sends absent features right at every split, but .* takes "
+        r"them for 0"
+    )
     with pytest.warns(UserWarning, match=message) if engine == "opensearch" else silent:
         plain.export(path, engine, features=NAMES, check=np.nan_to_num(missing))
     before = path.read_text()

@@ -117,7 +117,8 @@ ELASTIC = (
     "POST /p%23/_search/template?include_named_queries_score=true|DELETE /_ml/trained_models/shop"
 )
 ELASTIC += "|PUT /_ml/trained_models/shop|POST /p%23/_search"
-SOLR = "PUT /solr/p%23/schema/feature-store|POST /solr/p%23/query|DELETE /solr/p%23/schema/model-store/shop"
+SOLR = "PUT /solr/p%23/schema/feature-store|POST /solr/p%23/query"
+SOLR += "|DELETE /solr/p%23/schema/model-store/shop"
 SOLR += "|PUT /solr/p%23/schema/model-store|POST /solr/p%23/query"
 
 

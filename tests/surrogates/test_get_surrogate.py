@@ -11,7 +11,7 @@ from sklearn.base import clone
 from surrogate_samples import ALL
 
 import boostrank.surrogates
-from boostrank.queries.dcg import NORMALIZATIONS
+from boostrank.ndcg.targets import NORMALIZATIONS
 from boostrank.surrogates import SURROGATES, Power, get_surrogate, is_consistent
 
 every = for_each("surrogate", ALL, ids=repr)

@@ -7,7 +7,7 @@ import numpy as np
 import oracles
 import pytest
 
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 from boostrank.theory import SECTION_3_2_1, LabelDistribution
 from boostrank.theory.distributions import DistributionBatch
 

@@ -7,9 +7,9 @@ from scipy import stats
 from scipy.special import digamma
 
 from boostrank import theory
-from boostrank.queries import discounts
-from boostrank.queries.dcg import DCG
-from boostrank.queries.discounts import discounted_cutoffs, ranks_kept
+from boostrank.ndcg import long_lists
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.long_lists import discounted_cutoffs, ranks_kept
 from boostrank.theory import ScoreCurve
 from boostrank.theory.score_curves import normalized_scores
 
@@ -82,7 +82,7 @@ def test_the_limit_of_theorem_10_has_a_standard_deviation(discount, k):
 def test_pseudo_expectations_are_those_of_a_plain_loop(discount, k):
     n, curve = 37, GRADED
     gains, reached = curve.ideal_steps()
-    last = int(discounts.ranks_kept(k, n))
+    last = int(long_lists.ranks_kept(k, n))
     weights = DCG(discount=discount).discounts(last)
     dcg = sum(
         curve.expected_gain([1 - rank / (n + 1)])[0] * weights[rank - 1]

@@ -9,7 +9,8 @@ import pytest
 from broken_surrogates import Descent, SignError, variant
 from oracles import Arc
 
-from boostrank.queries.dcg import DCG, make_targets
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.targets import make_targets
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,

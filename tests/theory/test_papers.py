@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Logistic, PNorm, Poisson, Squared
 from boostrank.theory import (

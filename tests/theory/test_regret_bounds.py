@@ -10,7 +10,7 @@ from broken_surrogates import variant
 from oracles import Arc
 
 from boostrank import theory
-from boostrank.queries.dcg import DCG
+from boostrank.ndcg.dcg import DCG
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import (
     SURROGATES,

@@ -7,7 +7,8 @@ from broken_surrogates import Descent, SignError, variant
 from scipy import optimize
 
 from boostrank import theory
-from boostrank.queries.dcg import DCG, NORMALIZATIONS, make_targets
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.targets import NORMALIZATIONS, make_targets
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Logistic, Surrogate, get_surrogate, is_consistent
 

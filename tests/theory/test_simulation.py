@@ -7,7 +7,7 @@ from oracles import one_query
 
 import boostrank as br
 from boostrank import theory
-from boostrank.queries import discounts
+from boostrank.ndcg import long_lists
 from boostrank.theory import RankedData
 
 
@@ -49,7 +49,9 @@ def test_the_table_is_that_of_a_plain_loop():
     table = theory.distinguishability(GRADED, lengths, ks=ks, n_lists=n_lists, random_state=5)
     lists = GRADED.draw(n_lists, 20, np.random.default_rng(5))
     rows = table.set_index(["discount", "k", "n"])
-    for names, (discount, cutoff) in discounts.discounted_cutoffs(discounts.DISCOUNTS, ks).items():
+    for names, (discount, cutoff) in long_lists.discounted_cutoffs(
+        long_lists.DISCOUNTS, ks
+    ).items():
         orders = {}
         for n in reversed(lengths):
             k = int(np.ceil(n**0.5)) if cutoff == ("power", 0.5) else cutoff

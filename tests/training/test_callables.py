@@ -51,7 +51,7 @@ def test_weights_of_a_data_set_count_and_new_ones_are_noticed(make_set, make, ma
     dataset, objective, metric = make_set(weights=other), make(), make_metric("ndcg@5", empty="one")
     before = objective(SCORES, dataset)[1].copy(), metric(SCORES, dataset)[1]
     dataset.set_weight(np.repeat(weights, SIZES) if make_set is lightgbm_set else weights)
-    bound = bind_loss("consistent-lambdarank", Y, Queries.from_sizes(SIZES), weights=weights)
+    bound = bind_loss("softmax", Y, Queries.from_sizes(SIZES), weights=weights)
     for seen, expected in zip(
         objective(SCORES, dataset), bound.gradient_hessian(SCORES), strict=True
     ):

@@ -10,7 +10,8 @@ from oracles import Arc, normalized_gains, slices
 from scipy.optimize import minimize_scalar
 
 import boostrank as br
-from boostrank.queries.dcg import DCG, NORMALIZATIONS
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.targets import NORMALIZATIONS
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import SURROGATES, Power, Profiled
 
@@ -197,7 +198,7 @@ def test_scores_that_are_not_finite_are_errors_that_name_document_and_query(
     monkeypatch, library, surrogate, bad
 ):
     monkeypatch.setenv("BOOSTRANK_COMPILED", library)
-    monkeypatch.setattr("boostrank.training.objective.COMPILED_BLOCK_ROWS", 4)
+    monkeypatch.setattr("boostrank.kernels.library.COMPILED_BLOCK_ROWS", 4)
     labels, _, scores = ragged()
     queries = Queries.from_qid(np.repeat(["a", "b", "c", "d", "e"], SIZES))
     scores[9] = bad
@@ -274,3 +275,14 @@ def test_unknown_names_are_errors():
             ValueError, match=r"unknown objective 'softmx' \(did you mean 'softmax'"
         ):
             make("softmx")
+
+
+@pytest.mark.parametrize("loss", ["squared", "softmax"])
+def test_the_scale_does_not_depend_on_documents_of_weight_0(loss):
+    labels, queries = [0.0, 2.0, 1.0, 1.0, 0.0, 3.0], Queries.from_sizes([3, 3])
+    bound = bind_loss(loss, labels, queries, weights=np.array([2.0, 0.0]))
+    hessian = bound.gradient_hessian(np.zeros(6))[1]
+    # The mean over the documents that count is 1.
+    assert bound.n_weighted() == 3
+    assert hessian[:3].mean() == pytest.approx(1.0)
+    assert hessian[3:].tolist() == [0.0] * 3

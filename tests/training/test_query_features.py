@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 import boostrank as br
 from boostrank.inputs import streams
 from boostrank.training.data import training_data
+from boostrank.training.fit_arguments import TrainingArguments
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -216,9 +217,8 @@ def test_copies_of_lists_are_cut_at_random(tmp_path):
         np.random.RandomState(0),
         np.arange(30) % 3 > 0,
     )
-    data, _ = training_data(
-        "", X, y, qid, None, None, takes_infinity=True, query_features=transformer
-    )
+    arguments = TrainingArguments(X, y, qid)
+    data, _ = training_data("", arguments, takes_infinity=True, query_features=transformer)
     for mask, copied in ((None, np.arange(30)), (kept, np.flatnonzero(kept))):
         copies, all_kept = transformer.with_cut_copies(data, mask, random)
         lists, found = copies.queries, copies.X.read()

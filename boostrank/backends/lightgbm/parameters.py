@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from boostrank.backends import features
-from boostrank.backends.base import import_backend
+from boostrank.backends.libraries import Booster, Parameters, import_backend
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number, refuse_first
-from boostrank.queries.dcg import DCG
+from boostrank.inputs.streams import FeatureBlocks
+from boostrank.ndcg.dcg import DCG
 
 LIBRARY = "LightGBM"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
@@ -38,6 +39,10 @@ PARAMETERS: Mapping[str, str] = {
     "reg_lambda": "lambda_l2",
     "n_jobs": "num_threads",
 }
+#: Learning rate of losses of boostrank. Rates from 0.04 to 0.12 are equal within errors on held-out
+#: training queries; this is the smallest from 0.06 on with which a default fit takes at most the
+#: time of the library's own ranker (benchmarks/README.md, "Losses").
+LOSS_LEARNING_RATE = 0.07
 #: A number of documents, and the shape of random trees. They were chosen by NDCG on held-out
 #: training queries (benchmarks/defaults.py).
 LOSS_DEFAULTS: Mapping[str, float] = {"reg_lambda": 20.0}
@@ -96,9 +101,14 @@ _TWO_CLASSES = "it needs labels of two classes; give sample_weight to fit"
 #: instead.
 _REFUSED: Mapping[str, str] = {
     "objective": "set objective instead",
-    "first_metric_only": "one metric decides on early stopping; give its name as early_stopping_metric to fit",
+    "first_metric_only": (
+        "one metric decides on early stopping; give its name as early_stopping_metric to fit"
+    ),
     "is_provide_training_metric": "put the training data into eval_set",
-    "metric_freq": "metrics are computed in every round; give verbose=n to fit to print those of every n-th round",
+    "metric_freq": (
+        "metrics are computed in every round; give verbose=n to fit to print those of every n-th "
+        "round"
+    ),
     "early_stopping_min_delta": "set only early_stopping_rounds; every improvement counts",
     "task": "call fit or predict",
     "input_model": "call load_model",
@@ -167,31 +177,35 @@ _INSTEAD: Mapping[str, str] = {"lambdarank_truncation_level": "; for other objec
 
 @cache
 def canonical_names() -> Mapping[str, str]:
-    """Canonical names of the parameters by name and alias, from the C function
-    ``LGBM_DumpParamAliases`` of LightGBM.
+    """Canonical names of the parameters by name and alias.
 
-    Its Python package has this table only under a private name.
+    They are from LightGBM's C function ``LGBM_DumpParamAliases``: its Python package has this table
+    only under a private name.
     """
     folder = Path(str(import_backend("lightgbm").__file__)).parent
-    library = ctypes.CDLL(
-        str(next(path for path in folder.rglob("*lib_lightgbm*") if path.is_file()))
-    )
-    buffer, n_bytes = ctypes.create_string_buffer(_BUFFER_BYTES), ctypes.c_int64()
+    file = next(path for path in folder.rglob("*lib_lightgbm*") if path.is_file())
+    library = ctypes.CDLL(str(file))
+    buffer = ctypes.create_string_buffer(_BUFFER_BYTES)
+    n_bytes = ctypes.c_int64()
     library.LGBM_DumpParamAliases(ctypes.c_int64(len(buffer)), ctypes.byref(n_bytes), buffer)
     table = json.loads(buffer.value.decode())
-    # The last two are parameters of LightGBM's estimators.
-    aliases = {alias: name for name, others in table.items() for alias in (name, *others)}
-    return {**aliases, "eval_metric": "metric", "callbacks": "callbacks"}
+    # These two are parameters of LightGBM's estimators.
+    names = {"eval_metric": "metric", "callbacks": "callbacks"}
+    for name, aliases in table.items():
+        names[name] = name
+        names.update(dict.fromkeys(aliases, name))
+    return names
 
 
-def tree_shape(values: Mapping[str, Any], unused: Set[str]) -> Mapping[str, Any]:
+def tree_shape(values: Mapping[str, object], unused: Set[str]) -> Parameters:
     """The shape of random trees, by the names of its parameters in the ranker."""
     return TREE_SHAPE
 
 
-def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> Mapping[str, str]:
-    """Parameters that would have no effect or a wrong one, by canonical name: the reason, and what
-    to use instead.
+def refused_parameters(parameters: Parameters, objective: str | None) -> Mapping[str, str]:
+    """Why parameters would have no effect or a wrong one, by canonical name.
+
+    A reason also says what to use instead.
 
     Parameters
     ----------
@@ -211,22 +225,21 @@ def refused_parameters(parameters: Mapping[str, Any], objective: str | None) -> 
     return refused
 
 
-def native_metric(
-    objective: str, parameters: Mapping[str, Any]
-) -> tuple[str, tuple[int | None, ...]]:
+def native_metric(objective: str, parameters: Parameters) -> tuple[str, tuple[int | None, ...]]:
     """NDCG, at the cutoffs that LGBMRanker has by default."""
     return "lightgbm:ndcg", (1, 2, 3, 4, 5)
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
-    """Table of gains for lambdarank, where it differs from LightGBM's default; no parameter
-    otherwise.
+    """Table of gains for lambdarank, where it differs from LightGBM's default.
 
-    Raises ValueError for labels that are not integers up to :data:`MAX_NATIVE_LABEL`, or, for
-    rank_xendcg, up to :data:`MAX_XENDCG_LABEL`.
+    Otherwise, there is no parameter. Raises ValueError for labels that are not integers up to
+    :data:`MAX_NATIVE_LABEL`, or, for rank_xendcg, up to :data:`MAX_XENDCG_LABEL`.
     """
     highest = int(relevance.max())
-    limit = MAX_XENDCG_LABEL if objective == "rank_xendcg" else MAX_NATIVE_LABEL
+    limit = MAX_NATIVE_LABEL
+    if objective == "rank_xendcg":
+        limit = MAX_XENDCG_LABEL
     taken = f"{objective} takes integer labels up to {limit}"
     bad = (relevance % 1 != 0) | (relevance > limit)
     refuse_first(bad, lambda i: f"{taken}; got the label {relevance[i]:g}. Use a surrogate")
@@ -235,14 +248,12 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     return {"label_gain": dcg.gains(np.arange(highest + 1)).tolist()}
 
 
-def takes_infinity(model: Any) -> bool:
-    """Whether features may be infinite, as always in LightGBM: infinity is larger than all
-    numbers.
-    """
+def takes_infinity(model: Booster | Parameters) -> bool:
+    """Whether features may be infinite: always, because infinity is larger than all numbers."""
     return True
 
 
-def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
+def check_categories(X: FeatureBlocks, parameters: Parameters) -> None:
     """Raise ValueError if features of `categorical_feature` have values that are not integers.
 
     Negative ones are missing values in LightGBM.
@@ -252,18 +263,14 @@ def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
         features.check_codes("categorical_feature", X, indices)
 
 
-def boosting_of(parameters: Mapping[str, Any]) -> str:
+def boosting_of(parameters: Parameters) -> str:
     """LightGBM's kind of boosting with these parameters by canonical name, such as "dart"."""
     return str(parameters.get("boosting")).lower()
 
 
-def samples_queries(parameters: Mapping[str, Any]) -> bool:
-    """Whether LightGBM's parameters, by canonical name, say that each tree is trained on a sample
-    of the queries.
-    """
-    asked = str(parameters.get("bagging_by_query", False)).lower() in ("true", "1", "+")
-    return (
-        asked
-        and parameters.get("bagging_fraction", 1.0) < 1
-        and parameters.get("bagging_freq", 0) > 0
-    )
+def samples_queries(parameters: Parameters) -> bool:
+    """Whether LightGBM trains each tree on a sample of the queries with these parameters."""
+    if str(parameters.get("bagging_by_query", False)).lower() not in ("true", "1", "+"):
+        return False
+    has_samples = parameters.get("bagging_fraction", 1.0) < 1
+    return has_samples and parameters.get("bagging_freq", 0) > 0

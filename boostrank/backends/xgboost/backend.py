@@ -1,6 +1,4 @@
-"""XGBoost as a :class:`~boostrank.backends.base.Backend`: its models, and the names of the other
-parts.
-"""
+"""XGBoost's models, and the other parts of a :class:`~boostrank.backends.interface.Backend`."""
 
 from __future__ import annotations
 
@@ -9,13 +7,13 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends import models
-from boostrank.backends.base import import_backend, onnx_inputs
+from boostrank.backends.libraries import Parameters, import_backend, onnx_inputs
 from boostrank.backends.xgboost import parameters as parameters
 from boostrank.backends.xgboost.features import (
     HAD_MISSING_ATTRIBUTE,
@@ -25,14 +23,22 @@ from boostrank.backends.xgboost.features import (
 )
 from boostrank.backends.xgboost.features import check_categories as check_categories
 from boostrank.backends.xgboost.features import had_missing_values as had_missing_values
+from boostrank.backends.xgboost.prediction import (
+    Object,
+    booster_name,
+    from_document,
+    to_document,
+)
 from boostrank.backends.xgboost.prediction import base_score as base_score
-from boostrank.backends.xgboost.prediction import booster_name, from_document, to_document
 from boostrank.backends.xgboost.prediction import categories as categories
 from boostrank.backends.xgboost.prediction import contributions as contributions
 from boostrank.backends.xgboost.prediction import leaves as leaves
 from boostrank.backends.xgboost.prediction import predict as predict
 from boostrank.backends.xgboost.training import stopping_callbacks as stopping_callbacks
 from boostrank.backends.xgboost.training import train as train
+
+if TYPE_CHECKING:
+    from xgboost import Booster
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "f{}"
@@ -41,12 +47,11 @@ _NO_CHILD = -1
 # The scores of this objective are the base score and the plain sum of the trees.
 _OBJECTIVE = {"name": "reg:squarederror", "reg_loss_param": {"scale_pos_weight": "1"}}
 
-Object = dict[str, Any]
 
+def as_booster(model: object) -> Booster:
+    """The booster of a model: itself, or that of an estimator of XGBoost.
 
-def as_booster(model: Any) -> Any:
-    """The booster of a model: itself, or that of an estimator of XGBoost; TypeError for anything
-    else.
+    Raises TypeError for anything else.
     """
     xgb = import_backend("xgboost")
     booster = model.get_booster() if isinstance(model, xgb.XGBModel) else model
@@ -59,7 +64,7 @@ def prediction_threads(number: int) -> dict[str, int]:
     """Raise ValueError: XGBoost's predictions have no number of threads of their own."""
     raise ValueError(
         f"XGBoost takes no num_threads={number!r}: set n_jobs, the threads of fit and predict, "
-        f"before fit"
+        "before fit"
     )
 
 
@@ -67,64 +72,64 @@ def check_n_rows(n_rows: int, where: str) -> None:
     """Accept any number of rows, which XGBoost counts in 64 bits."""
 
 
-def takes_infinity(model: Any) -> bool:
+def takes_infinity(model: Booster | Parameters) -> bool:
     """Whether features may be infinite, which XGBoost takes only as its `missing`."""
     missing = model.get("missing") if isinstance(model, Mapping) else missing_number_of(model)
     return isinstance(missing, float) and math.isinf(missing)
 
 
-def importances(booster: Any, kind: str) -> NDArray[np.float64]:
-    """Importance of each feature, of kind "weight", "gain", "cover", "total_gain" or "total_cover";
-    their sum is 1.
+def importances(booster: Booster, kind: str) -> NDArray[np.float64]:
+    """Importance of each feature, with the sum 1.
+
+    `kind` is "weight", "gain", "cover", "total_gain" or "total_cover".
     """
     scores = booster.get_score(importance_type=kind)
-    names = booster.feature_names or [
-        UNNAMED_FEATURE.format(i) for i in range(booster.num_features())
-    ]
+    names = booster.feature_names
+    if not names:
+        names = [UNNAMED_FEATURE.format(i) for i in range(booster.num_features())]
     values = np.array([scores.get(name, 0.0) for name in names], dtype=np.float64)
     return values / (values.sum() or 1.0)
 
 
-def feature_names(booster: Any) -> list[str] | None:
+def feature_names(booster: Booster) -> list[str] | None:
     """Names of the features; None if the training data had none."""
     names = booster.feature_names
     return None if names is None else [NAMES.decode(name) for name in names]
 
 
-def n_features(booster: Any) -> int:
+def n_features(booster: Booster) -> int:
     """Number of features."""
     return booster.num_features()
 
 
-def n_rounds(booster: Any) -> int:
+def n_rounds(booster: Booster) -> int:
     """Number of boosting rounds that the booster holds."""
     return booster.num_boosted_rounds()
 
 
-def save(booster: Any, path: str | os.PathLike[str], note: str = "") -> None:
-    """Write a model file in XGBoost's JSON format if the path ends with ``.json``, otherwise in its
-    UBJSON format.
-    """
+def save(booster: Booster, path: str | os.PathLike[str], note: str = "") -> None:
+    """Write a model file: XGBoost's JSON if the path ends with ``.json``, otherwise UBJSON."""
     copy = booster.copy()
     copy.set_attr(**{models.CHECKSUM_FIELD: models.BLANK_CHECKSUM, models.NOTE_FIELD: note or None})
-    models.write_with_checksum(
-        path, bytes(copy.save_raw("json" if str(path).endswith(".json") else "ubj"))
-    )
+    file_format = "json" if str(path).endswith(".json") else "ubj"
+    models.write_with_checksum(path, bytes(copy.save_raw(file_format)))
 
 
-def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
+def load(path: str | os.PathLike[str]) -> tuple[Booster, str]:
     """Read a booster and the note from a model file in XGBoost's JSON or UBJSON format."""
     xgb = import_backend("xgboost")
-    (content, has_checksum), name = models.read_with_checksum(path), os.fspath(path)
+    content, has_checksum = models.read_with_checksum(path)
+    name = os.fspath(path)
+    fault = ""
     try:
-        content = content if has_checksum else _checked(content)
+        if not has_checksum:
+            content = _checked(content)
         # The booster is made from the content that was checked: the file may have changed since
         # then.
         booster = xgb.Booster(model_file=bytearray(content))
         # Only rankers write a checksum.
-        fault = (
-            "" if has_checksum else _fault_of_ranker(json.loads(booster.save_config())["learner"])
-        )
+        if not has_checksum:
+            fault = _fault_of_ranker(json.loads(booster.save_config())["learner"])
     except (xgb.core.XGBoostError, ValueError, RecursionError) as error:
         # XGBoost's own messages begin with lines of its source code.
         fault = "it is not a complete XGBoost model file"
@@ -137,8 +142,9 @@ def load(path: str | os.PathLike[str]) -> tuple[Any, str]:
 
 
 def _checked(content: bytes) -> bytes:
-    """The content of a file as XGBoost recognizes it; ValueError or RecursionError for what could
-    end the process.
+    """The content of a file as XGBoost recognizes it.
+
+    Raises ValueError or RecursionError for what could end the process.
     """
     if re.match(rb'\{\s*"', content):
         json.loads(content)
@@ -152,31 +158,29 @@ def _checked(content: bytes) -> bytes:
 
 def _fault_of_ranker(learner: Object) -> str:
     """The reason why a model is no ranker; empty if it is one."""
-    n_scores = max(
-        int(learner["learner_model_param"][name]) for name in ("num_class", "num_target")
-    )
-    linear = (
-        "booster='gblinear' is a linear model"
-        if learner["gradient_booster"]["name"] == "gblinear"
-        else ""
-    )
-    return f"it gives {n_scores} scores a row" if n_scores > 1 else linear
+    sizes = learner["learner_model_param"]
+    n_scores = max(int(sizes["num_class"]), int(sizes["num_target"]))
+    if n_scores > 1:
+        return f"it gives {n_scores} scores a row"
+    if learner["gradient_booster"]["name"] == "gblinear":
+        return "booster='gblinear' is a linear model"
+    return ""
 
 
-def to_onnx(booster: Any) -> Any:
+def to_onnx(booster: Booster) -> Any:
     """Convert the booster to an ``onnx.ModelProto``."""
     onnxmltools = import_backend("onnxmltools")
     kind = booster_name(booster)
     if kind != "gbtree":
         raise ValueError(
-            f"onnxmltools converts only models of booster='gbtree'; this is a model of "
+            "onnxmltools converts only models of booster='gbtree'; this is a model of "
             f"booster={kind!r}"
         )
     plain = _with_plain_sums(booster, "a model of ONNX")
     return onnxmltools.convert_xgboost(plain, initial_types=onnx_inputs(booster.num_features()))
 
 
-def to_treelite(booster: Any) -> Any:
+def to_treelite(booster: Booster) -> Any:
     """Convert the booster to a ``treelite.Model``."""
     treelite = import_backend("treelite")
     if categories(booster):
@@ -187,16 +191,13 @@ def to_treelite(booster: Any) -> Any:
     return treelite.frontend.from_xgboost(_with_plain_sums(booster, "an exported model"))
 
 
-def _with_plain_sums(booster: Any, converted: str) -> Any:
-    """A copy that converters take; ValueError for a model with a number that means a missing
-    value.
-    """
+def _with_plain_sums(booster: Booster, converted: str) -> Booster:
+    """A copy that converters take; ValueError if a number means a missing value."""
     missing = missing_number_of(booster)
     if not np.isnan(missing):
-        advice = f"replace {missing:g} by NaN in X, and train without missing"
         raise ValueError(
             f"this model takes {missing:g} as a missing value, and {converted} takes only NaN: "
-            f"{advice}"
+            f"replace {missing:g} by NaN in X, and train without missing"
         )
     plain = booster.copy()
     # Converters mistake rankers for classifiers because of their objective, and identify features
@@ -206,9 +207,8 @@ def _with_plain_sums(booster: Any, converted: str) -> Any:
     return plain
 
 
-def average(boosters: Sequence[Any]) -> Any:
-    """Return one booster whose raw score of every row is the mean of the raw scores of the
-    boosters.
+def average(boosters: Sequence[Booster]) -> Booster:
+    """Return one booster whose raw score of every row is the mean of those of the boosters.
 
     It has the rounds of the first booster, then those of the second, ..., with outputs of leaves
     divided by the number of boosters. It is of the kind "gbtree": the weights by which DART
@@ -219,43 +219,39 @@ def average(boosters: Sequence[Any]) -> Any:
     learner = learners[0]
     learner["gradient_booster"] = _average_trees(learners)
     learner["objective"] = _OBJECTIVE
-    learner["learner_model_param"]["base_score"] = repr(
-        float(np.mean([base_score(booster) for booster in boosters]))
-    )
+    mean_base_score = float(np.mean([base_score(booster) for booster in boosters]))
+    learner["learner_model_param"]["base_score"] = repr(mean_base_score)
     # Other attributes, such as the best iteration that early stopping found, are true of one model
     # only. In alphabetical order, the last of False, None where it is unknown, and True is true of
     # all together.
-    had_missing = max(str(learner["attributes"].get(HAD_MISSING_ATTRIBUTE)) for learner in learners)
-    kept = {
-        MISSING_ATTRIBUTE: learner["attributes"].get(MISSING_ATTRIBUTE),
-        HAD_MISSING_ATTRIBUTE: had_missing,
-    }
-    learner["attributes"] = {
-        name: value for name, value in kept.items() if value not in (None, "None")
-    }
+    had_missing = max(str(one["attributes"].get(HAD_MISSING_ATTRIBUTE)) for one in learners)
+    attributes = {}
+    if MISSING_ATTRIBUTE in learner["attributes"]:
+        attributes[MISSING_ATTRIBUTE] = learner["attributes"][MISSING_ATTRIBUTE]
+    if had_missing != "None":
+        attributes[HAD_MISSING_ATTRIBUTE] = had_missing
+    learner["attributes"] = attributes
     return from_document(documents[0])
 
 
 def _average_trees(learners: list[Object]) -> Object:
+    """The object of the average that contains its trees."""
     forests = [_forest(learner) for learner in learners]
-    trees = []
+    trees: list[Object] = []
     for learner, forest in zip(learners, forests, strict=True):
         # The weights of the trees in the sum differ from 1 with DART only; from XGBoost 3.4 on, the
         # forest has them.
-        unweighted = [1.0] * len(forest["trees"])
-        weights = learner["gradient_booster"].get("weight_drop") or forest.pop(
-            "weight_drop", unweighted
-        )
-        trees += [
-            _scale(tree, weight / len(learners))
-            for tree, weight in zip(forest["trees"], weights, strict=True)
-        ]
-    for i, tree in enumerate(trees):
-        tree["id"] = i
+        weights = learner["gradient_booster"].get("weight_drop")
+        if not weights:
+            weights = forest.pop("weight_drop", [1.0] * len(forest["trees"]))
+        for tree, weight in zip(forest["trees"], weights, strict=True):
+            tree["id"] = len(trees)
+            trees.append(_scale(tree, weight / len(learners)))
     n_trees_by_round = np.concatenate([np.diff(forest["iteration_indptr"]) for forest in forests])
     model = forests[0]
     model["iteration_indptr"] = [0, *np.cumsum(n_trees_by_round).tolist()]
-    model["trees"], model["tree_info"] = trees, [0] * len(trees)
+    model["trees"] = trees
+    model["tree_info"] = [0] * len(trees)
     model["gbtree_model_param"]["num_trees"] = str(len(trees))
     return {"name": "gbtree", "model": model}
 
@@ -263,7 +259,9 @@ def _average_trees(learners: list[Object]) -> Object:
 def _forest(learner: Object) -> Object:
     """The object that contains the trees."""
     booster = learner["gradient_booster"]
-    return (booster["gbtree"] if booster["name"] == "dart" else booster)["model"]
+    if booster["name"] == "dart":
+        booster = booster["gbtree"]
+    return booster["model"]
 
 
 def _scale(tree: Object, factor: float) -> Object:

@@ -1,5 +1,4 @@
-"""Features as XGBoost takes them: matrices to train on, dense blocks to predict from, categories,
-missing values.
+"""Features as XGBoost takes them: matrices, dense blocks, categories and missing values.
 
 XGBoost takes an element that a sparse matrix does not store as missing, not as 0. So sparse
 features are given to it as dense blocks of rows. Its QuantileDMatrix, which stores only the bins of
@@ -21,25 +20,31 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from boostrank.backends.base import GroupedData, import_backend
 from boostrank.backends.features import Features, NameCode, check_codes, resolve_features
 from boostrank.backends.interrupts import interruptible
+from boostrank.backends.libraries import Parameters, import_backend
+from boostrank.backends.records import GroupedData
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.frames import is_pandas, replace_columns
-from boostrank.inputs.streams import FeatureStream
+from boostrank.inputs.streams import FeatureBlocks, FeatureStream
 from boostrank.queries.segments import parts
 
+if TYPE_CHECKING:
+    from xgboost import Booster, DataIter, DMatrix
+
+#: Arrays or lists that describe a matrix, by the names of XGBoost's arguments.
+Fields = dict[str, Any]
 #: Attribute of boosters: the number that means a missing value.
 MISSING_ATTRIBUTE = "boostrank_missing"
 #: The attribute of a booster that says whether its training data had missing values.
@@ -59,18 +64,18 @@ _PREFIX = "utf-8''"
 
 def make_matrix(
     data: GroupedData,
-    parameters: dict[str, Any],
+    parameters: Parameters,
     weights: Floats | None = None,
-    reference: Any = None,
+    reference: DMatrix | None = None,
     *,
     exact: bool = False,
-) -> Any:
+) -> DMatrix:
     """The data as XGBoost takes them.
 
     Parameters
     ----------
     data : GroupedData
-    parameters : dict
+    parameters : mapping of str to object
         Parameters of XGBoost by their native names.
     weights : ndarray, shape (n_documents,), optional
         Equal within a query: XGBoost takes one weight per query.
@@ -81,27 +86,13 @@ def make_matrix(
         Store the features themselves and not their bins, so that an earlier model, which may have
         other bins, has its own scores.
     """
-    fields = {
-        "label": data.labels.per_document,
-        # XGBoost's query ids wrap at 2^32 and must not decrease, so the queries are numbered.
-        "qid": data.queries.repeat(np.arange(data.queries.n_queries)),
-    }
-    if data.init_score is not None:
-        fields["base_margin"] = data.init_score
-    if weights is not None:
-        weights = weights[data.queries.starts]
-    # These have one value per feature.
-    columns = {
-        name: value
-        for name, value in parameters.items()
-        if name in ("feature_types", "feature_weights")
-    }
-    X = with_ascii_categories(NAMES.encode_columns(data.X)) if is_pandas(data.X) else data.X
-    is_stream, xgb = isinstance(X, FeatureStream), import_backend("xgboost")
-    if is_stream:
-        columns["feature_names"] = (
-            None if X.names is None else [NAMES.encode(name) for name in X.names]
-        )
+    X = data.X
+    if is_pandas(X):
+        X = with_ascii_categories(NAMES.encode_columns(X))
+    is_stream = isinstance(X, FeatureStream)
+    of_rows = _fields_of_rows(data)
+    of_columns = _fields_of_columns(X, parameters)
+    of_queries = None if weights is None else weights[data.queries.starts]
     settings = {
         "nthread": parameters.get("nthread"),
         "enable_categorical": True,
@@ -111,30 +102,21 @@ def make_matrix(
     has_bins = parameters.get("tree_method", "auto") in ("auto", "hist") and not exact
     if has_bins:
         settings.update(ref=reference, max_bin=parameters.get("max_bin", DEFAULT_MAX_BIN))
+    xgb = import_backend("xgboost")
     if has_bins and (is_stream or issparse(X) or isinstance(X, list)):
-        # With weights XGBoost's bins depend on the blocks, so that a sparse matrix is only one.
-        ends = data.queries.ends if weights is None or is_stream else data.queries.ends[-1:]
-        make_iterator = partial(_iterate, partial(dense_blocks, X, ends), fields, weights, columns)
+        ends = data.queries.ends
+        if weights is not None and not is_stream:
+            # With weights XGBoost's bins depend on the blocks, so that a sparse matrix is only one.
+            ends = ends[-1:]
+        make_blocks = partial(dense_blocks, X, ends)
+        make_iterator = partial(_iterate, make_blocks, of_rows, of_queries, of_columns)
         if is_stream and X.cache is not None:
             matrix = _cached(make_iterator, X.cache, settings)
         else:
             matrix = _matrix_of_blocks(xgb.QuantileDMatrix, make_iterator(), settings)
-    elif is_stream and not X.in_memory:
-        raise ValueError(
-            "with features in FeatureFiles, XGBoostRanker takes no init_model and only "
-            "tree_method='hist', because XGBoost would keep the features themselves in memory: "
-            "leave these out; in place of init_model, give init_score=init_model.predict(X), and "
-            "the new model has only the new rounds"
-        )
     else:
-        if is_stream:
-            X = X.read()
-        elif isinstance(X, list):
-            X = np.concatenate(X)
-        elif issparse(X):
-            X = _dense(X)
         kind = xgb.QuantileDMatrix if has_bins else xgb.DMatrix
-        matrix = kind(X, weight=weights, **fields, **columns, **settings)
+        matrix = kind(_whole(X), weight=of_queries, **of_rows, **of_columns, **settings)
     if reference is not None:
         # The names were checked before. XGBoost would refuse features without names if the
         # reference has names.
@@ -142,26 +124,67 @@ def make_matrix(
     return matrix
 
 
-def dense_blocks(X: Any, ends: Ints | None = None) -> Iterator[Any]:
-    """Features as XGBoost takes them: an array, or dense blocks of the rows of a sparse matrix, of
-    files or of a list.
+def _fields_of_rows(data: GroupedData) -> Fields:
+    """The fields of a matrix that have one value per row."""
+    fields = {
+        "label": data.labels.per_document,
+        # XGBoost's query ids wrap at 2^32 and must not decrease, so the queries are numbered.
+        "qid": data.queries.repeat(np.arange(data.queries.n_queries)),
+    }
+    if data.init_score is not None:
+        fields["base_margin"] = data.init_score
+    return fields
 
-    Blocks of a sparse matrix and of files end at some of the rows `ends`; at any row, if these are
-    None.
+
+def _fields_of_columns(X: FeatureBlocks, parameters: Parameters) -> Fields:
+    """The fields of a matrix that have one value per feature."""
+    fields = {}
+    for name in ("feature_types", "feature_weights"):
+        if name in parameters:
+            fields[name] = parameters[name]
+    if isinstance(X, FeatureStream):
+        names = X.names
+        if names is not None:
+            names = [NAMES.encode(name) for name in names]
+        fields["feature_names"] = names
+    return fields
+
+
+def _whole(X: FeatureBlocks) -> Any:
+    """All features at once, as XGBoost takes them; ValueError if they are in files."""
+    if isinstance(X, FeatureStream):
+        if not X.in_memory:
+            raise ValueError(
+                "with features in FeatureFiles, XGBoostRanker takes no init_model and only "
+                "tree_method='hist', because XGBoost would keep the features themselves in "
+                "memory: leave these out; in place of init_model, give "
+                "init_score=init_model.predict(X), and the new model has only the new rounds"
+            )
+        return X.read()
+    if isinstance(X, list):
+        return np.concatenate(X)
+    return _dense(X) if issparse(X) else X
+
+
+def dense_blocks(X: FeatureBlocks, ends: Ints | None = None) -> Iterator[Any]:
+    """Features as XGBoost takes them: an array, or dense blocks of rows.
+
+    A sparse matrix, files and a list have several blocks. Those of a sparse matrix and of files end
+    at some of the rows `ends`; at any row, if these are None.
     """
     if isinstance(X, list):
         yield from X
     elif isinstance(X, FeatureStream):
-        blocks = (
-            X.blocks()
-            if ends is None
-            else (X.read(*rows) for rows in _rows_of_blocks(X.rows_per_block, ends))
-        )
-        yield from blocks
+        if ends is None:
+            yield from X.blocks()
+            return
+        for start, end in _rows_of_blocks(X.rows_per_block, ends):
+            yield X.read(start, end)
     elif issparse(X):
         matrix: Any = X
         n_rows, n_features = matrix.shape
-        ends = np.arange(1, n_rows + 1) if ends is None else ends
+        if ends is None:
+            ends = np.arange(1, n_rows + 1)
         for start, end in _rows_of_blocks(max(1, BLOCK_ELEMENTS // n_features), ends):
             yield _dense(matrix[start:end])
     else:
@@ -169,18 +192,16 @@ def dense_blocks(X: Any, ends: Ints | None = None) -> Iterator[Any]:
 
 
 def _frame_as_array(X: Any) -> NDArray[np.float32]:
-    """The columns of a pandas DataFrame whose categories are those of the model, as float32;
-    categories by their codes.
+    """A pandas DataFrame as float32, with the codes of categories, which are those of the model.
 
     XGBoost itself converts numbers and categories in the same way, but takes longer for the columns
     of a query than for its prediction.
     """
-    codes = {
-        i: X.iloc[:, i].array.codes
-        for i, dtype in enumerate(X.dtypes)
-        if hasattr(dtype, "categories")
-    }
-    columns = {i: np.where(column < 0, np.nan, column) for i, column in codes.items()}
+    columns = {}
+    for i, dtype in enumerate(X.dtypes):
+        if hasattr(dtype, "categories"):
+            codes = X.iloc[:, i].array.codes
+            columns[i] = np.where(codes < 0, np.nan, codes)
     with np.errstate(over="ignore"):
         return replace_columns(X, columns).to_numpy(np.float32, na_value=np.nan)
 
@@ -191,8 +212,7 @@ def _dense(X: Any) -> NDArray[np.float32]:
 
 
 def _rows_of_blocks(n_rows: int, ends: Ints) -> list[tuple[int, int]]:
-    """First row and end of blocks of at most `n_rows` rows where `ends` allows it: a block ends at
-    some of these.
+    """First row and end of blocks of at most `n_rows` rows, if possible, that end at some `ends`.
 
     Examples
     --------
@@ -205,22 +225,23 @@ def _rows_of_blocks(n_rows: int, ends: Ints) -> list[tuple[int, int]]:
 
 def _iterate(
     make_blocks: Callable[[], Iterator[NDArray[Any]]],
-    fields: dict[str, NDArray[Any]],
-    weights: Floats | None,
-    columns: dict[str, Any],
+    of_rows: Fields,
+    of_queries: Floats | None,
+    of_columns: Fields,
     cache_prefix: str | None = None,
-) -> Any:
-    """An ``xgboost.DataIter`` over dense blocks of features, of which only one exists at a time.
+) -> DataIter:
+    """An iterator over dense blocks of features, of which only one exists at a time.
 
     Parameters
     ----------
     make_blocks : callable
         Returns an iterator over the features of the blocks, which are whole queries.
-    fields : dict
+    of_rows : dict
         ``"label"`` and ``"qid"`` of all rows, and ``"base_margin"`` if there is one; query ids are
         0, 1, ...
-    weights : ndarray, shape (n_queries,), optional
-    columns : dict
+    of_queries : ndarray, shape (n_queries,), optional
+        Weights.
+    of_columns : dict
         Fields that have one value per feature.
     cache_prefix : str, optional
         Where XGBoost's external memory begins the names of its files.
@@ -228,9 +249,10 @@ def _iterate(
 
     class Blocks(import_backend("xgboost").DataIter):  # type: ignore[misc]
         def reset(self) -> None:
-            self.blocks, self.n_read = make_blocks(), 0
+            self.blocks = make_blocks()
+            self.n_read = 0
 
-        def next(self, input_data: Any) -> bool:
+        def next(self, input_data: Callable[..., None]) -> bool:
             try:
                 block = interruptible(next, self.blocks, None)
             except Exception:
@@ -240,10 +262,12 @@ def _iterate(
             if block is None:
                 return False
             rows = slice(self.n_read, self.n_read + len(block))
-            block_fields = {name: values[rows] for name, values in fields.items()}
-            first, last = block_fields["qid"][[0, -1]]
-            weight = None if weights is None else weights[first : last + 1]
-            input_data(data=block, weight=weight, **block_fields, **columns)
+            fields = {name: values[rows] for name, values in of_rows.items()}
+            weight = None
+            if of_queries is not None:
+                first, last = fields["qid"][[0, -1]]
+                weight = of_queries[first : last + 1]
+            input_data(data=block, weight=weight, **fields, **of_columns)
             self.n_read = rows.stop
             return True
 
@@ -258,26 +282,23 @@ class _InterruptError(Exception):
     """
 
 
-def _matrix_of_blocks(kind: Callable[..., Any], blocks: Any, settings: dict[str, Any]) -> Any:
-    """The matrix that XGBoost makes of an iterator; an interrupt in the iterator is raised after
-    it.
-    """
+def _matrix_of_blocks(
+    kind: Callable[..., DMatrix], blocks: DataIter, settings: Parameters
+) -> DMatrix:
+    """The matrix that XGBoost makes of an iterator, whose interrupt is raised after it."""
     try:
         return kind(blocks, **settings)
     except _InterruptError as error:
         raise error.args[0] from None
 
 
-def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, Any]) -> Any:
-    """A matrix whose bins XGBoost keeps in files in a folder of its own in `cache`, as long as the
-    matrix lives.
-    """
+def _cached(make_blocks: Callable[[str], DataIter], cache: str, settings: Parameters) -> DMatrix:
+    """A matrix whose bins are in files in a folder of its own in `cache`, as long as it lives."""
+    kind = import_backend("xgboost").ExtMemQuantileDMatrix
     folder = tempfile.mkdtemp(prefix="boostrank-", dir=cache)
     try:
         blocks = make_blocks(os.path.join(folder, "bins"))
-        matrix = _matrix_of_blocks(
-            import_backend("xgboost").ExtMemQuantileDMatrix, blocks, settings
-        )
+        matrix = _matrix_of_blocks(kind, blocks, settings)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -287,33 +308,38 @@ def _cached(make_blocks: Callable[[str], Any], cache: str, settings: dict[str, A
 
 
 def encode_category(name: str) -> str:
-    """Return a name in ASCII; ASCII names are unchanged, unless they begin as a name that was
-    encoded.
+    """Return a name in ASCII.
+
+    ASCII names are unchanged, unless they begin as a name that was encoded.
 
     Examples
     --------
     >>> encode_category("blue"), encode_category("%C3%A9t%C3%A9"), encode_category("été")
     ('blue', '%C3%A9t%C3%A9', "utf-8''%C3%A9t%C3%A9")
     """
-    is_plain = name.isascii() and "\0" not in name and not name.startswith(_PREFIX)
-    return name if is_plain else _PREFIX + _CATEGORIES.encode(name)
+    if name.isascii() and "\0" not in name and not name.startswith(_PREFIX):
+        return name
+    return _PREFIX + _CATEGORIES.encode(name)
 
 
 def decode_category(name: str) -> str:
-    """Return the name that was encoded. A name that :func:`encode_category` does not return is
-    unchanged.
+    """Return the name that was encoded.
+
+    A name that :func:`encode_category` does not return is unchanged.
 
     Examples
     --------
     >>> decode_category("utf-8''%C3%A9t%C3%A9"), decode_category("%C3%A9t%C3%A9")
     ('été', '%C3%A9t%C3%A9')
     """
-    return _CATEGORIES.decode(name.removeprefix(_PREFIX)) if name.startswith(_PREFIX) else name
+    if not name.startswith(_PREFIX):
+        return name
+    return _CATEGORIES.decode(name.removeprefix(_PREFIX))
 
 
-def with_ascii_categories(X: Any) -> Any:
+def with_ascii_categories(X: pd.DataFrame) -> pd.DataFrame:
     """A pandas DataFrame whose columns have categories with names in ASCII."""
-    changed = {}
+    changed: dict[int, Any] = {}
     for i, dtype in enumerate(X.dtypes):
         if isinstance(dtype, pd.CategoricalDtype) and dtype.categories.inferred_type == "string":
             names = dtype.categories.tolist()
@@ -323,9 +349,10 @@ def with_ascii_categories(X: Any) -> Any:
     return replace_columns(X, changed)
 
 
-def decode_categories(column: dict[str, Any]) -> list[Any]:
-    """The categories of a feature in XGBoost's document of a model: integers, or strings as one
-    array of bytes.
+def decode_categories(column: Fields) -> list[Any]:
+    """The categories of a feature in XGBoost's document of a model.
+
+    They are integers, or strings as one array of bytes.
 
     Raises
     ------
@@ -335,52 +362,56 @@ def decode_categories(column: dict[str, Any]) -> list[Any]:
     """
     if "offsets" not in column:
         return list(column["values"])
-    content, ends = np.asarray(column["values"], dtype=np.int8).tobytes(), column["offsets"]
+    content = np.asarray(column["values"], dtype=np.int8).tobytes()
     if not content.isascii():
         raise ValueError(
             "the model has names of categories with other characters than ASCII, which XGBoost "
             "stores incompletely: train it by XGBoostRanker, which encodes them, or give the "
             "categories ASCII names"
         )
-    return [decode_category(content[start:end].decode()) for start, end in pairwise(ends)]
+    names = [content[start:end] for start, end in pairwise(column["offsets"])]
+    return [decode_category(name.decode()) for name in names]
 
 
-def check_categories(X: Any, parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError for features of the type "c" that are not integers of at least 0, and
-    categories of other types.
+def check_categories(X: FeatureBlocks, parameters: Parameters) -> None:
+    """Raise ValueError for columns with categories, or of the type "c", that XGBoost does not take.
 
-    XGBoost takes columns of a DataFrame whose categories are integers or strings.
+    It takes categories that are integers or strings, and codes that are integers of at least 0.
     """
-    for name, dtype in X.dtypes.items() if is_pandas(X) else ():
-        categories = dtype.categories if isinstance(dtype, pd.CategoricalDtype) else None
-        if categories is not None and not (
-            len(categories) and categories.inferred_type in ("integer", "string")
-        ):
-            kind = (
-                f"categories of the kind {categories.inferred_type!r}"
-                if len(categories)
-                else "only missing values"
-            )
-            raise ValueError(
-                f"the column {name!r} of X has {kind}: XGBoost takes integers or strings as "
-                f"categories"
-            )
+    if is_pandas(X):
+        frame: Any = X
+        for name, dtype in frame.dtypes.items():
+            if isinstance(dtype, pd.CategoricalDtype):
+                _check_type(name, dtype.categories)
     categorical = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
     check_codes("feature_types", X, categorical, smallest=0, missing=missing_number(parameters))
 
 
-def missing_number(parameters: Mapping[str, Any]) -> float:
+def _check_type(column: Hashable, categories: pd.Index) -> None:
+    kind = f"categories of the kind {categories.inferred_type!r}"
+    if not len(categories):
+        kind = "only missing values"
+    elif categories.inferred_type in ("integer", "string"):
+        return
+    raise ValueError(
+        f"the column {column!r} of X has {kind}: XGBoost takes integers or strings as categories"
+    )
+
+
+def missing_number(parameters: Parameters) -> float:
     """The number that means a missing value in training. NaN always does, too."""
     return float(parameters.get("missing", math.nan))
 
 
 def remember_missing(
-    booster: Any, parameters: Mapping[str, Any], data: Any = None, earlier: Any = None
-) -> Any:
-    """Write the number that means a missing value to the booster, and whether its data have some,
-    and return it.
+    booster: Booster,
+    parameters: Parameters,
+    data: DMatrix | None = None,
+    earlier: Booster | None = None,
+) -> Booster:
+    """Write to the booster which number is a missing value, and whether its data have some.
 
-    `earlier` is the model that the training on the DMatrix `data` continued.
+    It returns the booster. `earlier` is the model that the training on `data` continued.
     """
     if "missing" in parameters:
         booster.set_attr(**{MISSING_ATTRIBUTE: repr(missing_number(parameters))})
@@ -391,24 +422,19 @@ def remember_missing(
     return booster
 
 
-def adopt_missing(booster: Any, parameters: Mapping[str, Any]) -> None:
-    """Write `missing` of the parameters that a user gave, checked, to a booster, unless it has such
-    a number.
-    """
-    checked = resolve_features(
-        {"missing": parameters.get("missing")}, MATRIX_PARAMETERS, Features(0)
-    )
+def adopt_missing(booster: Booster, parameters: Parameters) -> None:
+    """Check `missing` of the parameters of a user, and write it to a booster that has no number."""
+    given = {"missing": parameters.get("missing")}
+    checked = resolve_features(given, MATRIX_PARAMETERS, Features(0))
     if booster.attr(MISSING_ATTRIBUTE) is None:
         remember_missing(booster, checked)
 
 
-def had_missing_values(booster: Any) -> bool | None:
-    """Whether the training data had missing values; None for models that this package did not
-    train.
-    """
+def had_missing_values(booster: Booster) -> bool | None:
+    """Whether the training data had missing values; None if another package trained the model."""
     return {"True": True, "False": False}.get(booster.attr(HAD_MISSING_ATTRIBUTE))
 
 
-def missing_number_of(booster: Any) -> float:
+def missing_number_of(booster: Booster) -> float:
     """The number that means a missing value in predictions."""
     return float(booster.attr(MISSING_ATTRIBUTE) or math.nan)

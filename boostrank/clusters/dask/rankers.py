@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -12,21 +12,29 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from distributed import Client, get_client
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank import rankers
 from boostrank.clusters import driver
 from boostrank.clusters.dask import partitions
+from boostrank.clusters.dask.partitions import Collection, Column, Table
 from boostrank.clusters.dask.trainings import train_on_workers
+from boostrank.clusters.rows import Features
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import QID
 from boostrank.metrics import Measure
 from boostrank.metrics.graded import NDCG
 from boostrank.rankers.base import BoostedRanker
+from boostrank.surrogates.loss import Loss
 from boostrank.training.arguments import takes_other_names
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.losses import DEFAULT_LOSS, Loss
-from boostrank.training.validation import EvalSets, eval_sets
+from boostrank.training.fit_arguments import EvalArguments, EvalSets, TrainingArguments
+from boostrank.training.losses import DEFAULT_LOSS
+from boostrank.training.validation import eval_sets
+
+#: Options of the `predict` of a ranker.
+Options = Mapping[str, Any]
 
 
 class DaskRanker(BoostedRanker):
@@ -62,20 +70,20 @@ class DaskRanker(BoostedRanker):
     @takes_other_names
     def fit(  # type: ignore[override]
         self,
-        X: Any,
-        y: Any,
-        qid: Any = None,
+        X: Table,
+        y: Column,
+        qid: Column | None = None,
         *,
-        group: Any = None,
-        sample_weight: Any = None,
+        group: Column | None = None,
+        sample_weight: Column | None = None,
         eval_set: EvalSets = None,
         eval_names: Sequence[str] | None = None,
-        eval_qid: Sequence[Any] | None = None,
-        eval_group: Sequence[Any] | None = None,
+        eval_qid: Sequence[Column | None] | None = None,
+        eval_group: Sequence[Column | None] | None = None,
         eval_metric: str | Measure | Sequence[str | Measure] | None = None,
         eval_at: Sequence[int] | None = None,
         early_stopping_metric: str | None = None,
-        callbacks: Sequence[Any] | None = None,
+        callbacks: Sequence[object] | None = None,
     ) -> Self:
         """Train on the workers that hold the data.
 
@@ -147,15 +155,14 @@ class DaskRanker(BoostedRanker):
         of ``score`` on one machine.
         """
         settings = driver.checked_settings(self, eval_set, early_stopping_metric)
-        features, random_state = TrainingFeatures(), settings.random_state()
-        per_set = {
-            "eval_qid": eval_qid,
-            "eval_group": eval_group,
-            "eval_sample_weight": None,
-            "eval_init_score": None,
-        }
-        sets = eval_sets(eval_set, eval_names, X, y, qid, group, **per_set)
-        X, qid = partitions.columns_to_colocate(X, y, qid, group, f"{type(self).__name__}.fit")
+        random_state = settings.make_random_state()
+        sets = eval_sets(
+            EvalArguments(eval_set, eval_names, eval_qid, eval_group),
+            TrainingArguments(X, y, qid, group),
+        )
+        receiver = f"{type(self).__name__}.fit"
+        features = TrainingFeatures()
+        X, qid = partitions.columns_to_colocate(X, y, qid, group, receiver)
         partitions.check_columns(features, X, reset=True)
         client = self.client or get_client()
         data = partitions.colocate_queries(client, X, y, qid, sample_weight)
@@ -167,18 +174,25 @@ class DaskRanker(BoostedRanker):
                 )
                 partitions.check_columns(features, X)
                 validation[watched.name] = partitions.colocate_queries(client, X, watched.y, qid)
-        options = {"eval_metric": eval_metric, "eval_at": eval_at, "callbacks": callbacks}
-        options["early_stopping_metric"] = early_stopping_metric
         selected = driver.select_queries(settings, random_state, data, validation)
-        train = partial(train_on_workers, client, *selected)
         driver.fit_ranker(
-            self, settings, features, data.n_documents, random_state, train, **options
+            self,
+            settings,
+            features,
+            data.n_documents,
+            random_state,
+            partial(train_on_workers, client, *selected),
+            eval_metric=eval_metric,
+            eval_at=eval_at,
+            callbacks=callbacks,
+            early_stopping_metric=early_stopping_metric,
         )
         return self
 
-    def predict(self, X: Any, **options: Any) -> Any:
-        """Predict the score of each row, or, on demand, its leaves or the contributions of the
-        features to its score.
+    def predict(self, X: Collection | ArrayLike, **options: Any) -> Any:
+        """Predict the score of each row.
+
+        On demand, predict its leaves, or the contributions of the features to its score.
 
         Parameters
         ----------
@@ -206,9 +220,16 @@ class DaskRanker(BoostedRanker):
             partitions.require_whole_queries(qid)
         return _predict_lazily(self.to_local(), X, options)
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
-        """Mean NDCG@k over queries, also over those that lie in several partitions; see the local
-        ranker's `score`.
+    def score(
+        self,
+        X: Collection | ArrayLike,
+        y: Collection | ArrayLike,
+        qid: Collection | ArrayLike | None = None,
+        sample_weight: Collection | ArrayLike | None = None,
+    ) -> float:
+        """Mean NDCG@k over queries, also over those that lie in several partitions.
+
+        See the `score` of the local ranker.
 
         Parameters
         ----------
@@ -234,13 +255,10 @@ class DaskRanker(BoostedRanker):
         if not partitions.is_collection(X):
             return super().score(X, y, qid, sample_weight)
         _, qid = partitions.columns_to_colocate(X, y, qid, None, f"{type(self).__name__}.score")
-        client, measure = (
-            self.client or get_client(),
-            NDCG(k=self.k, gain=self.gain, discount=self.discount),
-        )
-        scores, y, qid, weights = client.gather(
-            client.compute([self.predict(X), y, qid, sample_weight])
-        )
+        client = self.client or get_client()
+        columns = client.compute([self.predict(X), y, qid, sample_weight])
+        scores, y, qid, weights = client.gather(columns)
+        measure = NDCG(k=self.k, gain=self.gain, discount=self.discount)
         return float(measure(y, scores, qid, sample_weight=weights))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
@@ -249,12 +267,9 @@ class DaskRanker(BoostedRanker):
     def to_local(self) -> BoostedRanker:
         """The local ranker with the same parameters and, if this one is fitted, the same model."""
         local = self._local_class()
-        state = {
-            name: value
-            for name, value in vars(self).items()
-            if name not in ("client", "_trained_on")
-        }
-        local.__dict__.update(state)
+        for name, value in vars(self).items():
+            if name not in ("client", "_trained_on"):
+                local.__dict__[name] = value
         return local
 
     def __getstate__(self) -> dict[str, Any]:
@@ -263,8 +278,9 @@ class DaskRanker(BoostedRanker):
 
 
 class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
-    """:class:`boostrank.LightGBMRanker` on the workers of a Dask cluster: the same parameters and
-    attributes.
+    """:class:`boostrank.LightGBMRanker` on the workers of a Dask cluster.
+
+    It has the same parameters and attributes.
 
     Workers train one model together on the partitions that they hold, in LightGBM's own distributed
     (data parallel) training. Each computes the targets of its queries. The offset and the scale of
@@ -316,8 +332,9 @@ class LightGBMRanker(DaskRanker, rankers.LightGBMRanker):
 
 
 class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
-    """:class:`boostrank.XGBoostRanker` on the workers of a Dask cluster: the same parameters and
-    attributes.
+    """:class:`boostrank.XGBoostRanker` on the workers of a Dask cluster.
+
+    It has the same parameters and attributes.
 
     Workers train one model together on the partitions that they hold, in XGBoost's own distributed
     training. Each computes the targets of its queries. The offset and the scale of the objective,
@@ -359,40 +376,43 @@ class XGBoostRanker(DaskRanker, rankers.XGBoostRanker):
     _local_class = rankers.XGBoostRanker
 
 
-def _predict_lazily(local: BoostedRanker, X: Any, options: dict[str, Any]) -> Any:
-    """Predictions of a fitted ranker for each row of a dask Array or DataFrame; `options` are
-    checked at once.
+def _predict_lazily(local: BoostedRanker, X: Table, options: Options) -> Collection:
+    """Predictions of a fitted ranker for each row of a dask Array or DataFrame.
+
+    The options are checked at once.
     """
-    ranker, is_frame = dask.delayed(local), isinstance(X, dd.DataFrame)
+    ranker = dask.delayed(local)
+    is_frame = isinstance(X, dd.DataFrame)
+    example = X._meta_nonempty if is_frame else np.zeros((1, X.shape[1]))
     with warnings.catch_warnings():
         # The rows that Dask makes up are no lists to score.
         warnings.simplefilter("ignore")
-        nothing = _predict_block(
-            X._meta_nonempty if is_frame else np.zeros((1, X.shape[1])), local, options
-        )[:0]
+        nothing = _predict_block(example, local, options)[:0]
     if is_frame:
         return X.map_partitions(_predict_block, ranker, options, nothing, meta=nothing)
-    shape: dict[str, Any] = (
-        {"drop_axis": 1} if nothing.ndim == 1 else {"chunks": (X.chunks[0], (nothing.shape[1],))}
-    )
+    shape: dict[str, Any] = {"drop_axis": 1}
+    if nothing.ndim == 2:
+        shape = {"chunks": (X.chunks[0], (nothing.shape[1],))}
     return X.rechunk({1: -1}).map_blocks(
         _predict_block, ranker, options, nothing=nothing, meta=nothing, **shape
     )
 
 
 def _predict_block(
-    X: Any, ranker: BoostedRanker, options: dict[str, Any], nothing: Any = None
+    X: Features,
+    ranker: BoostedRanker,
+    options: Options,
+    nothing: NDArray[Any] | pd.DataFrame | pd.Series | None = None,
 ) -> Any:
     """Predictions for a block of rows; `nothing` are those for a block without rows."""
     if nothing is not None and not X.shape[0]:
         return nothing
     values = ranker.predict(X, **options)
-    # Contributions are sparse for sparse features.
-    values = values if isinstance(values, np.ndarray) else values.toarray()
+    if not isinstance(values, np.ndarray):
+        # Contributions are sparse for sparse features.
+        values = values.toarray()
     if not isinstance(X, pd.DataFrame):
         return values
-    return (
-        pd.Series(values, X.index, name="score")
-        if values.ndim == 1
-        else pd.DataFrame(values, X.index)
-    )
+    if values.ndim == 1:
+        return pd.Series(values, X.index, name="score")
+    return pd.DataFrame(values, X.index)

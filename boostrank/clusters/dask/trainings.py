@@ -1,5 +1,6 @@
-"""A training on several workers, as the client runs it: it submits the tasks, and watches for lost
-workers.
+"""A training on several workers, as the client runs it.
+
+The client submits the tasks, and watches for lost workers.
 
 `lightgbm.dask` and `xgboost.dask` connect their workers with the same public functions, but they
 are not used here. `lightgbm.dask` evaluates the queries of each worker separately, cannot stop
@@ -17,9 +18,10 @@ from urllib.parse import urlparse
 
 from distributed import Client, Future, MultiLock, get_worker, wait
 
-from boostrank.backends.base import Trained
-from boostrank.clusters.collective import ERROR_SECONDS, Tracker, raise_cause
+from boostrank.backends.records import Trained
+from boostrank.clusters.collective import ERROR_SECONDS, Address, Tracker, raise_cause
 from boostrank.clusters.driver import Work
+from boostrank.clusters.worker import WorkerRows
 from boostrank.inputs.arrays import Bools
 
 #: Seconds between two checks for lost workers.
@@ -35,8 +37,9 @@ def train_on_workers(
     validation: Mapping[str, list[PlacedSelection]],
     work: Work,
 ) -> Trained:
-    """Train where the partitions are. `training` are the queries to train on, `validation` the sets
-    by name.
+    """Train where the partitions are.
+
+    `training` are the queries to train on, `validation` the sets by name.
 
     Raises
     ------
@@ -51,22 +54,28 @@ def train_on_workers(
     # Two trainings that each hold some of the workers would wait for each other; xgboost.dask takes
     # the same locks.
     with MultiLock(names=workers, client=client):
-        host = str(urlparse(workers[0]).hostname)
-        tracker = _run(client, Tracker, {workers[0]: (host, len(workers))})[workers[0]]
-        address = submit(client, workers[0], getattr, tracker, "address")
+        first = workers[0]
+        tracker = _run(client, Tracker, {first: (_host(first), len(workers))})[first]
+        address = submit(client, first, getattr, tracker, "address")
         arguments = {}
         for rank, worker in enumerate(workers):
             selected = rows[worker], {name: by_worker[worker] for name, by_worker in sets.items()}
-            arguments[worker] = work, selected, address, rank, str(urlparse(worker).hostname)
-        trained = _run(client, _work, arguments)
-        first: Trained = trained[workers[0]].result()
-    return first
+            arguments[worker] = work, selected, address, rank, _host(worker)
+        futures = _run(client, _work, arguments)
+        trained: Trained = futures[first].result()
+    return trained
 
 
-def _work(work: Work, rows: Any, tracker: Any, rank: int, host: str) -> Trained | None:
+def _host(worker: str) -> str:
+    """The host in the address of a worker."""
+    return str(urlparse(worker).hostname)
+
+
+def _work(work: Work, rows: WorkerRows, tracker: Address, rank: int, host: str) -> Trained | None:
     """Train on this worker until Dask cancels its task."""
     process = get_worker()
-    tasks, key = process.state.tasks, process.get_current_task()
+    tasks = process.state.tasks
+    key = process.get_current_task()
 
     def is_cancelled() -> bool:
         task = tasks.get(key)
@@ -79,21 +88,26 @@ def _work(work: Work, rows: Any, tracker: Any, rank: int, host: str) -> Trained 
 
 
 def _by_worker(selections: list[PlacedSelection], workers: list[str]) -> dict[str, list[Any]]:
-    """Selections of each worker. Those on workers that do not train go to the other workers in
-    turn.
+    """Selections of each worker.
+
+    Those on workers that do not train go to the other workers in turn.
     """
     by_worker: dict[str, list[Any]] = {worker: [] for worker in workers}
     others = cycle(workers)
     for (worker, columns), is_selected in selections:
         if is_selected.any():
-            by_worker[worker if worker in by_worker else next(others)].append(
-                [columns, is_selected]
-            )
+            if worker not in by_worker:
+                worker = next(others)
+            by_worker[worker].append([columns, is_selected])
     return by_worker
 
 
 def submit(
-    client: Client, worker: str, task: Any, *arguments: Any, may_move: bool = False
+    client: Client,
+    worker: str,
+    task: Callable[..., object],
+    *arguments: object,
+    may_move: bool = False,
 ) -> Future:
     """Run a task on a worker; if it may move, on another one where that is lost."""
     return client.submit(
@@ -102,27 +116,29 @@ def submit(
 
 
 def _run(
-    client: Client, task: Callable[..., Any], arguments: Mapping[str, tuple[Any, ...]]
+    client: Client, task: Callable[..., object], arguments: Mapping[str, tuple[object, ...]]
 ) -> dict[str, Future]:
-    """Finished futures of one task on each worker. A lost worker counts as failed: its task would
-    never finish.
+    """Finished futures of one task on each worker.
+
+    A lost worker counts as failed: its task would never finish.
     """
     futures = {worker: submit(client, worker, task, *arguments[worker]) for worker in arguments}
     try:
-        while not all(future.status == "finished" for future in futures.values()):
-            if any(future.status not in ("pending", "finished") for future in futures.values()):
+        while True:
+            states = {future.status for future in futures.values()}
+            if states <= {"finished"}:
+                return futures
+            if not states <= {"pending", "finished"}:
                 _raise_cause(client, futures)
             pending = [future for future in futures.values() if future.status == "pending"]
+            has_result = _wait(client, pending, POLL_SECONDS, "FIRST_COMPLETED")
             # This asks the scheduler, which takes as long as a short task, so only after a wait
             # without any result.
-            if not _wait(client, pending, POLL_SECONDS, "FIRST_COMPLETED") and _lost(
-                client, futures
-            ):
+            if not has_result and _lost(client, futures):
                 _raise_cause(client, futures)
     except BaseException:
         client.cancel(list(futures.values()))
         raise
-    return futures
 
 
 def _wait(
@@ -141,19 +157,13 @@ def _lost(client: Client, workers: Iterable[str]) -> set[str]:
 
 
 def _raise_cause(client: Client, futures: Mapping[str, Future]) -> None:
-    """Raise the error that was the cause of the others, after all other workers have stopped
-    too.
-    """
+    """Raise the error that was the cause of the others, once all other workers have stopped too."""
     lost = _lost(client, futures)
-    _wait(
-        client, [future for worker, future in futures.items() if worker not in lost], ERROR_SECONDS
-    )
+    others = [future for worker, future in futures.items() if worker not in lost]
+    _wait(client, others, ERROR_SECONDS)
     lost = _lost(client, futures)
-    stuck = [
-        worker
-        for worker, future in futures.items()
-        if future.status == "pending" and worker not in lost
-    ]
+    pending = [worker for worker, future in futures.items() if future.status == "pending"]
+    stuck = [worker for worker in pending if worker not in lost]
     errors = [future.exception() for future in futures.values() if future.status == "error"]
     if stuck:
         # The other workers wait for lost ones: LightGBM may wait forever, and cannot be
@@ -165,8 +175,8 @@ def _raise_cause(client: Client, futures: Mapping[str, Future]) -> None:
     if lost:
         text = (
             f"worker {', '.join(sorted(lost))} was lost while it trained, so the others were "
-            f"stopped. Its log may tell "
-            "why (often memory). Fit again: Dask computes the data that it held again"
+            "stopped. Its log may tell why (often memory). Fit again: Dask computes the data that "
+            "it held again"
         )
         errors.append(RuntimeError(text))
     text = (

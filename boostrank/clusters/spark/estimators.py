@@ -1,6 +1,4 @@
-"""Estimators of ``pyspark.ml`` around the rankers, their models, and an evaluator for
-``CrossValidator``.
-"""
+"""Estimators of ``pyspark.ml`` around the rankers, their models, and an evaluator."""
 
 from __future__ import annotations
 
@@ -24,6 +22,7 @@ from boostrank import rankers
 from boostrank.clusters import driver
 from boostrank.clusters.spark import fit
 from boostrank.inputs.checks import check_count
+from boostrank.inputs.table import Table
 from boostrank.metrics import Measure, get_measure
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures
@@ -47,25 +46,19 @@ N_BUCKETS = 1_000_000
 
 
 class RankerParams(Params):
-    """Parameters of a local ranker, and those of :data:`OF_SPARK`, as parameters of
-    ``pyspark.ml``.
-    """
+    """Parameters of a local ranker and of :data:`OF_SPARK`, as those of ``pyspark.ml``."""
 
     _local_class: ClassVar[type[BoostedRanker]]
 
     def __init__(self, *arguments: Any, **parameters: Any) -> None:
         super().__init__()
-        columns = {name: parameters.pop(name, default) for name, default in OF_SPARK.items()}
-        for name, value in {
-            **self._local_class(*arguments, **parameters).get_params(),
-            **columns,
-        }.items():
+        of_spark = {name: parameters.pop(name, default) for name, default in OF_SPARK.items()}
+        values = self._local_class(*arguments, **parameters).get_params() | of_spark
+        for name, value in values.items():
             self._paramMap[self.getParam(name)] = value
 
-    def getParam(self, paramName: str) -> Param[Any]:
-        """The parameter of this name, also one of the boosting library that was not given a value
-        yet.
-        """
+    def getParam(self, paramName: str) -> Param[Any]:  # noqa: N802
+        """The parameter of this name, also one of the library that was not given a value yet."""
         if not hasattr(self, paramName):
             setattr(self, paramName, Param(self, paramName, "see the local ranker"))
             # The list of parameters is made again.
@@ -74,10 +67,11 @@ class RankerParams(Params):
 
     def local_ranker(self) -> BoostedRanker:
         """The local ranker with these parameters, not fitted."""
-        values = {param.name: value for param, value in self.extractParamMap().items()}
-        return self._local_class(
-            **{name: values[name] for name in values if name not in (*OF_SPARK, MODEL_TEXT)}
-        )
+        parameters = {}
+        for param, value in self.extractParamMap().items():
+            if param.name not in (*OF_SPARK, MODEL_TEXT):
+                parameters[param.name] = value
+        return self._local_class(**parameters)
 
 
 class SparkRanker(
@@ -88,43 +82,44 @@ class SparkRanker(
     _model_class: ClassVar[type[SparkRankerModel]]
 
     def _fit(self, dataset: DataFrame) -> SparkRankerModel:
-        features_col, label, qid, weight, indicator, _, n_workers, cache = map(
-            self.getOrDefault, OF_SPARK
-        )
+        n_workers = self.getOrDefault("num_workers")
+        features_col = self.getOrDefault("features_col")
+        indicator = self.getOrDefault("validation_indicator_col")
         check_count("num_workers", n_workers, 1)
         ranker = self.local_ranker()
         watched = None if indicator is None else [indicator]
         settings = driver.checked_settings(ranker, watched, name="validation_indicator_col")
-        features, random_state = TrainingFeatures(), settings.random_state()
-        columns = fit.ids_and_numbers(dataset, qid, label=label, weight=weight)
-        fraction = settings.values["validation_fraction"]
+        random_state = settings.make_random_state()
+        columns = fit.ids_and_numbers(
+            dataset,
+            self.getOrDefault("qid_col"),
+            label=self.getOrDefault("label_col"),
+            weight=self.getOrDefault("weight_col"),
+        )
+        fraction = settings.validation_fraction
         if indicator is not None:
-            is_validation = (
-                fit.typed_column(dataset, indicator, *fit.FLAGS).cast("boolean").eqNullSafe(True)
-            )
-            columns.append(is_validation.alias("is_validation"))
+            flag = fit.typed_column(dataset, indicator, *fit.FLAGS)
+            columns.append(flag.cast("boolean").eqNullSafe(True).alias("is_validation"))
         elif fraction is not None:
             # The same queries with any number of workers.
-            number = pmod(
-                xxhash64(columns[0], lit(int(random_state.randint(2**31 - 1)))), lit(N_BUCKETS)
-            )
-            columns.append(
-                (number < int(fraction * N_BUCKETS)).eqNullSafe(True).alias("is_validation")
-            )
+            seed = int(random_state.randint(2**31 - 1))
+            number = pmod(xxhash64(columns[0], lit(seed)), lit(N_BUCKETS))
+            is_validation = number < int(fraction * N_BUCKETS)
+            columns.append(is_validation.eqNullSafe(True).alias("is_validation"))
         rows = dataset.select(fit.feature_arrays(dataset, features_col).alias("features"), *columns)
-        first = rows.select("features").first()
-        if first is None or first.features is None:
-            raise ValueError("the DataFrame has no rows, or features_col is null in the first one")
-        names = None if isinstance(features_col, str) else features_col
-        features.learn(pd.DataFrame([first.features], columns=names, dtype=np.float64))
-        train = partial(fit.train_on_workers, settings.backend, features, n_workers, cache, rows)
+        features = _features_of(rows, features_col)
         n_documents = 0
-        if settings.is_own_loss and settings.values["learning_rate"] is None:
+        if settings.loss.has_random_trees and settings.learning_rate is None:
             # As on one machine, validation sets do not count, and queries that are held out do.
-            n_documents = (
-                rows if indicator is None else rows.where(~rows["is_validation"])
-            ).count()
+            counted = rows if indicator is None else rows.where(~rows["is_validation"])
+            n_documents = counted.count()
+        cache = self.getOrDefault("cache")
+        train = partial(fit.train_on_workers, settings.backend, features, n_workers, cache, rows)
         driver.fit_ranker(ranker, settings, features, n_documents, random_state, train)
+        return self._model_of(ranker)
+
+    def _model_of(self, ranker: BoostedRanker) -> SparkRankerModel:
+        """The model that has the fitted ranker."""
         model = self._model_class()
         for param in self.params:
             model.getParam(param.name)
@@ -134,6 +129,17 @@ class SparkRanker(
         model._resetUid(self.uid)
         model._keep(ranker)
         return model
+
+
+def _features_of(rows: DataFrame, columns: str | list[str]) -> TrainingFeatures:
+    """Number and names of the features; `columns` is the parameter `features_col`."""
+    first = rows.select("features").first()
+    if first is None or first.features is None:
+        raise ValueError("the DataFrame has no rows, or features_col is null in the first one")
+    names = None if isinstance(columns, str) else columns
+    features = TrainingFeatures()
+    features.learn(Table(pd.DataFrame([first.features], columns=names, dtype=np.float64)))
+    return features
 
 
 class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParamsReadable[Any]):
@@ -149,8 +155,9 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParams
 
     @property
     def ranker(self) -> BoostedRanker:
-        """The ordinary fitted ranker; after `load`, it is read from the parameter that has the text
-        of the model.
+        """The ordinary fitted ranker.
+
+        After `load`, it is read from the parameter that has the text of the model.
         """
         if self._ranker is None:
             with TemporaryDirectory() as folder:
@@ -160,8 +167,9 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParams
         return self._ranker
 
     def _keep(self, ranker: BoostedRanker) -> None:
-        """Take a fitted ranker; the text of its model becomes a parameter, which Spark saves with
-        the others.
+        """Take a fitted ranker.
+
+        The text of its model becomes a parameter, which Spark saves with the others.
         """
         self._ranker = ranker
         with TemporaryDirectory() as folder:
@@ -180,33 +188,33 @@ class SparkRankerModel(RankerParams, Model, DefaultParamsWritable, DefaultParams
 
         @pandas_udf("double")
         def predict(arrays: pd.Series) -> pd.Series:
-            return pd.Series(
-                ranker.predict(fit.feature_matrix(pa.array(arrays, pa.list_(pa.float64())), ranker))
-            )
+            column = pa.array(arrays, pa.list_(pa.float64()))
+            return pd.Series(ranker.predict(fit.feature_matrix(column, ranker)))
 
         features = fit.feature_arrays(dataset, self.getOrDefault("features_col"))
         return dataset.withColumn(self.getOrDefault("prediction_col"), predict(features))
 
 
 class LightGBMRankerModel(SparkRankerModel):
-    """The model of :class:`LightGBMRanker`; `ranker` is the ordinary ranker, and `transform` adds
-    its scores.
+    """The model of :class:`LightGBMRanker`.
+
+    `ranker` is the ordinary ranker, and `transform` adds its scores.
     """
 
     _local_class = rankers.LightGBMRanker
 
 
 class XGBoostRankerModel(SparkRankerModel):
-    """The model of :class:`XGBoostRanker`; `ranker` is the ordinary ranker, and `transform` adds
-    its scores.
+    """The model of :class:`XGBoostRanker`.
+
+    `ranker` is the ordinary ranker, and `transform` adds its scores.
     """
 
     _local_class = rankers.XGBoostRanker
 
 
 class LightGBMRanker(SparkRanker):
-    """:class:`boostrank.LightGBMRanker` as an estimator of ``pyspark.ml``, which trains on the
-    workers of Spark.
+    """:class:`boostrank.LightGBMRanker` as an estimator that trains on the workers of Spark.
 
     `fit` returns a :class:`LightGBMRankerModel`, whose `ranker` is the ordinary ranker of one
     machine. Workers train one model together, as :class:`boostrank.dask.LightGBMRanker` does: the
@@ -282,8 +290,7 @@ class LightGBMRanker(SparkRanker):
 
 
 class XGBoostRanker(SparkRanker):
-    """:class:`boostrank.XGBoostRanker` as an estimator of ``pyspark.ml``, which trains on the
-    workers of Spark.
+    """:class:`boostrank.XGBoostRanker` as an estimator that trains on the workers of Spark.
 
     `fit` returns an :class:`XGBoostRankerModel`, whose `ranker` is the ordinary ranker of one
     machine. Everything else is as for :class:`LightGBMRanker`, also the notes on Pipelines and
@@ -357,23 +364,27 @@ class MeasureEvaluator(Evaluator, DefaultParamsWritable, DefaultParamsReadable[A
 
     def _evaluate(self, dataset: DataFrame) -> float:
         measure = get_measure(self.getOrDefault("measure"))
-        qid, label, score = map(self.getOrDefault, ("qid_col", "label_col", "prediction_col"))
-
-        def sums(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
-            present = [frame for frame in frames if len(frame)]
-            if present:
-                rows = pd.concat(present)
-                values = measure(
-                    rows["label"].to_numpy(), rows["score"].to_numpy(), rows["qid"], per_query=True
-                )
-                yield pd.DataFrame(
-                    {"total": [np.nansum(values)], "n": [np.count_nonzero(~np.isnan(values))]}
-                )
-
-        rows = dataset.select(
-            *fit.ids_and_numbers(dataset, qid, label=label, score=score)
-        ).repartition("qid")
-        total, n = rows.mapInPandas(sums, "total double, n long").toPandas().sum()
+        columns = fit.ids_and_numbers(
+            dataset,
+            self.getOrDefault("qid_col"),
+            label=self.getOrDefault("label_col"),
+            score=self.getOrDefault("prediction_col"),
+        )
+        rows = dataset.select(*columns).repartition("qid")
+        sums = rows.mapInPandas(partial(_sums, measure), "total double, n long").toPandas()
+        total, n = sums.sum()
         if not n:
             raise ValueError(f"{measure} is undefined for all queries, or there are none")
         return float(total / n)
+
+
+def _sums(measure: Measure, frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    """Sum and number of the values of a measure for the queries of one partition."""
+    present = [frame for frame in frames if len(frame)]
+    if present:
+        rows = pd.concat(present)
+        labels = rows["label"].to_numpy()
+        scores = rows["score"].to_numpy()
+        values = measure(labels, scores, rows["qid"], per_query=True)
+        n = np.count_nonzero(~np.isnan(values))
+        yield pd.DataFrame({"total": [np.nansum(values)], "n": [n]})

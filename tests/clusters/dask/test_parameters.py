@@ -6,7 +6,7 @@ import pytest
 from cluster_samples import even_sizes, place_on, small, small_local
 
 import boostrank as br
-from boostrank.backends.lightgbm import training as lightgbm_training
+from boostrank.backends.lightgbm import features as lightgbm_features
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_values_that_workers_cannot_use_are_errors(name, native, message, rows):
 
 def test_more_documents_than_lightgbm_counts_are_refused(rows, monkeypatch):
     n_documents = rows[0].shape[0]
-    monkeypatch.setattr(lightgbm_training, "MAX_ROWS", n_documents - 1)
+    monkeypatch.setattr(lightgbm_features, "MAX_ROWS", n_documents - 1)
     with pytest.raises(
         ValueError, match=rf"at most 2\^31 - 1 rows, and there are {n_documents:,} on all workers"
     ):

@@ -38,9 +38,9 @@ def test_with_default_settings_the_model_is_close_to_the_local_one(ranker_class,
 def test_the_documents_of_all_workers_choose_the_learning_rate(
     ranker_class, rows, data, monkeypatch
 ):
-    monkeypatch.setattr("boostrank.training.settings.RATE_DOCUMENTS", (100, 10**6))
+    monkeypatch.setattr("boostrank.training.defaults.LARGE_DOCUMENTS", 2 * len(data[1]))
     ranker = small(ranker_class, n_estimators=1, learning_rate=None).fit(*rows, eval_set=[rows])
-    assert ranker.learning_rate_ == pytest.approx(0.04 * len(data[1]) / 100)
+    assert ranker.learning_rate_ == pytest.approx(0.08)
 
 
 def test_one_worker_may_have_all_the_data(ranker_class, place, data, rows):

@@ -13,6 +13,7 @@ from xgboost import collective
 
 import boostrank as br
 from boostrank.clusters.rows import colocate
+from boostrank.inputs.table import Table
 from boostrank.queries.queries import Queries
 from boostrank.training.features import TrainingFeatures
 
@@ -107,7 +108,7 @@ def test_rows_that_are_invalid_are_errors_that_name_the_data_set(frame):
     with pytest.raises(ValueError, match=message):
         br.ray.train(br.LightGBMRanker(n_estimators=1), dataset, qid="query", weight="importance")
     features = TrainingFeatures()
-    features.learn(frame.filter(regex="^x"))
+    features.learn(Table(frame.filter(regex="^x")))
     tables = map(pa.Table.from_pandas, [frame, frame.assign(x3=frame["x3"].astype("category"))])
     with pytest.raises(ValueError, match="the column 'x3' of X has categories, but had"):
         br.ray.load(features, ["label", "query", "importance"], *tables)
@@ -115,7 +116,7 @@ def test_rows_that_are_invalid_are_errors_that_name_the_data_set(frame):
 
 def test_a_worker_without_rows_gets_some_or_none(frame):
     features = TrainingFeatures()
-    features.learn(frame.filter(regex="^x"))
+    features.learn(Table(frame.filter(regex="^x")))
     columns = ["label", "query", "importance"]
     loaded = [br.ray.load(features, columns, pa.Table.from_pandas(frame))]
     nothing = br.ray.load(features, columns, pa.table({}))

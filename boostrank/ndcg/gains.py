@@ -1,0 +1,124 @@
+"""Relevance of documents, and the gains of relevance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostrank.inputs.arrays import Bools, Floats, as_floats
+from boostrank.inputs.checks import did_you_mean, refuse, refuse_first
+
+Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[np.number] | Callable[[Floats], Floats]
+
+# Sums of 2^y over a query must be finite too: 2^1000 times 2^23 documents is.
+MAX_EXP2_LABEL = 1000
+# Gains of the usual labels, which are small integers; looking them up takes half of the time of
+# computing them.
+_EXP2_GAINS = np.exp2(np.arange(256.0)) - 1.0
+
+
+def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
+    """Labels as float64, shape (n_documents,); `name` is that of the argument in messages.
+
+    Raises
+    ------
+    ValueError
+        If `relevance` is empty or not one-dimensional, or if a label is not a finite number of 0 or
+        more.
+
+    Examples
+    --------
+    >>> check_relevance([2, 0])
+    array([2., 0.])
+    """
+    labels = as_floats(relevance, name)
+    if labels.ndim != 1 or len(labels) == 0:
+        expected = "a non-empty one-dimensional array, one label per document"
+        refuse(name, labels, expected, got=f"shape {labels.shape}")
+    # NaN is not in the range either.
+    if labels.min() >= 0 and labels.max() < np.inf:
+        return labels
+    advice = "is not finite; drop the document or give it a label"
+    _refuse_labels(~np.isfinite(labels), labels, advice, name)
+    advice = "is negative; shift the labels so that 0 is the label of irrelevant documents"
+    _refuse_labels(labels < 0, labels, advice, name)
+    return labels
+
+
+def check_gain(gain: Gain) -> None:
+    """Raise ValueError if this is no gain."""
+    if callable(gain):
+        return
+    if isinstance(gain, str):
+        if gain not in ("exp2", "linear"):
+            expected = "'exp2', 'linear', a table of gains by label, or a function"
+            refuse("gain", gain, expected, did_you_mean(gain, ("exp2", "linear")))
+        return
+    table = as_floats(gain, "gain")
+    is_list = table.ndim == 1 and len(table) > 0
+    if not is_list or not np.isfinite(table).all() or (np.diff(table) < 0).any():
+        expected = "a non-empty list of finite gains that never decrease"
+        refuse("a gain table", gain, expected)
+
+
+def gains_of_labels(gain: Gain, labels: Floats) -> Floats:
+    """Gain of each label, for labels that :func:`check_relevance` has returned.
+
+    Raises
+    ------
+    ValueError
+        If a gain is not finite, is negative or is not in the table.
+    """
+    if isinstance(gain, str):
+        # Finite and not negative, as the labels are.
+        return labels if gain == "linear" else _exp2_gains(labels)
+    if callable(gain):
+        gains = call_vectorized(gain, labels, "gain")
+    else:
+        gains = _table_gains(labels, np.asarray(gain, dtype=np.float64))
+    _refuse_labels(~np.isfinite(gains), labels, "has a gain that is not finite")
+    _refuse_labels(gains < 0, labels, "has a negative gain; gains must be 0 or more")
+    return gains
+
+
+def call_vectorized(function: Callable[[Floats], Floats], values: Floats, name: str) -> Floats:
+    """The results of a function that users give as `name`, whose shape is checked."""
+    result = np.asarray(function(values), dtype=np.float64)
+    if result.shape != values.shape:
+        expected = f"vectorized, with a result of the shape of its argument, {values.shape}"
+        refuse(name, function, expected, got=f"a result of shape {result.shape}")
+    return result
+
+
+def _exp2_gains(labels: Floats) -> Floats:
+    if labels.max() < len(_EXP2_GAINS):
+        codes = labels.astype(np.uint8)
+        if (codes == labels).all():
+            return _EXP2_GAINS[codes]
+    advice = (
+        f"overflows the gain 2^y - 1 (largest label: {MAX_EXP2_LABEL}); use gain='linear' or a "
+        "table of gains"
+    )
+    _refuse_labels(labels > MAX_EXP2_LABEL, labels, advice)
+    gains = np.exp2(labels)
+    gains -= 1.0
+    # For labels near 0 the difference ``2^y - 1`` loses digits; for labels below 1e-16 it loses all
+    # of them.
+    fractions = (labels > 0.0) & (labels < 1.0)
+    if fractions.any():
+        gains[fractions] = np.expm1(labels[fractions] * np.log(2.0))
+    return gains
+
+
+def _table_gains(labels: Floats, table: Floats) -> Floats:
+    advice = f"is not an integer from 0 to {len(table) - 1}, the labels of the gain table"
+    _refuse_labels((labels != np.floor(labels)) | (labels >= len(table)), labels, advice)
+    return table[labels.astype(np.int64)]
+
+
+def _refuse_labels(bad: Bools, labels: Floats, fault: str, name: str = "relevance") -> None:
+    """Raise ValueError for the first label that is bad; `fault` is the end of the sentence."""
+    refuse_first(bad, lambda i: f"{name}[{i}] = {labels[i]:g} {fault}")

@@ -1,0 +1,269 @@
+"""Differences of a metric between two rankers, paired by query or fold.
+
+They have a mean with its interval and an effect size, which says how many queries a test needs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import scipy
+from numpy.typing import ArrayLike
+
+from boostrank.inputs.arrays import Floats, as_floats
+from boostrank.inputs.checks import check_number, refuse
+from boostrank.queries.weights import check_weights, weighted_means
+
+# Differences below this share of the largest value are rounding errors, and count as 0.
+ROUNDING = 1e-12
+
+
+def paired_differences(
+    values: ArrayLike, baseline: ArrayLike, sample_weight: ArrayLike | None = None
+) -> tuple[Floats, Floats]:
+    """Values minus baseline on the queries that count.
+
+    These are the queries that are not skipped and whose weight is not 0. Differences that are
+    rounding errors are 0.
+
+    Parameters
+    ----------
+    values, baseline, sample_weight
+        As in :func:`confidence_interval`.
+
+    Returns
+    -------
+    differences : ndarray, shape (n_counted,)
+    weights : ndarray, shape (n_counted,)
+        With the mean 1, so that ``mean(weights * differences)`` is the weighted mean.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, a value is infinite, a query is NaN in only one of the two, no
+        query is left, or weights are negative, not finite or all 0.
+    """
+    left = as_floats(values, "values", keep_shape=True)
+    right = as_floats(baseline, "baseline")
+    _check_paired(left, right)
+    weights: Floats = np.ones(len(right))
+    if sample_weight is not None:
+        weights = check_weights(as_floats(sample_weight, "sample_weight"))
+    if weights.shape != right.shape:
+        raise ValueError(
+            f"sample_weight must have one weight per query ({len(right)}); got shape "
+            f"{weights.shape}"
+        )
+    counts = ~np.isnan(right) & (weights > 0)
+    if not counts.any():
+        raise ValueError(
+            "there is no query or fold to compare: values and baseline are empty, or NaN everywhere"
+        )
+    left = left[counts]
+    right = right[counts]
+    weights = weights[counts]
+    differences = left - right
+    largest = max(np.abs(left).max(), np.abs(right).max())
+    differences[np.abs(differences) < ROUNDING * largest] = 0.0
+    return differences, weights / weights.mean()
+
+
+def _check_paired(left: Floats, right: Floats) -> None:
+    """Raise ValueError unless values and baseline are finite, or NaN on the same queries."""
+    if left.ndim != 1 or left.shape != right.shape:
+        got = f"shapes {left.shape} and {right.shape}"
+        refuse("values and baseline", left, "paired by query or fold", got=got)
+    if np.isinf(left).any() or np.isinf(right).any():
+        raise ValueError("values and baseline must be finite, or NaN where a query is skipped")
+    if (np.isnan(left) != np.isnan(right)).any():
+        raise ValueError(
+            "a value is NaN in only one of values and baseline: evaluate both rankers on the same "
+            "queries"
+        )
+
+
+def standardized(mean: ArrayLike, deviation: ArrayLike, largest: float = 1.0) -> Floats:
+    """Mean divided by standard deviation.
+
+    It is 0 where the mean is 0, and infinite where only the deviation is 0. Means and deviations
+    below the rounding errors of differences up to `largest` are 0.
+    """
+    means = np.asarray(mean, dtype=np.float64)
+    deviations = np.asarray(deviation, dtype=np.float64)
+    tolerance = ROUNDING * largest
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(deviations <= tolerance, np.inf * np.sign(means), means / deviations)
+    return np.where(np.abs(means) <= tolerance, 0.0, ratio)
+
+
+def mean_and_skewness(differences: Floats) -> tuple[float, float]:
+    """Mean and skewness of weighted differences; the skewness is 0 if they are all equal.
+
+    The mean is rounded to twelve digits after the first of the largest difference, so that 0.2 is
+    0.2.
+    """
+    # The largest difference may be 0, which has no logarithm.
+    largest = max(float(np.abs(differences).max()), 1e-300)
+    mean = float(differences.mean())
+    scaled = (differences - mean) / largest
+    skewness = standardized((scaled**3).mean(), (scaled**2).mean() ** 1.5)
+    n_digits = 12 - math.ceil(math.log10(largest))
+    return round(mean, n_digits), float(skewness)
+
+
+def effect_size(
+    values: ArrayLike, baseline: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Cohen's d of paired differences: the mean divided by the standard deviation over queries.
+
+    Unlike a t statistic, it does not grow with the number of queries. Cohen calls 0.2 small, 0.5
+    medium and 0.8 large. Parameters and errors are those of :func:`boostrank.permutation_test`.
+    With weights, mean and variance are weighted means, and the variance is multiplied by ``n / (n -
+    1)``.
+
+    Returns
+    -------
+    float
+        NaN for a single query. If all differences are equal, it is 0 if they are 0, and infinite
+        otherwise.
+
+    References
+    ----------
+    Cohen, "Statistical power analysis for the behavioral sciences", 1988, section 2.3.5. Sakai,
+    "Statistical reform in information retrieval?", SIGIR Forum 2014.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> round(br.significance.effect_size([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9]), 4)
+    1.2247
+    """
+    differences, weights = paired_differences(values, baseline, sample_weight)
+    n = len(differences)
+    if n == 1:
+        return float("nan")
+    mean = (weights * differences).mean()
+    deviation = np.sqrt((weights * (differences - mean) ** 2).sum() / (n - 1))
+    return float(standardized(mean, deviation, largest=np.abs(differences).max()))
+
+
+def confidence_interval(
+    values: ArrayLike,
+    baseline: ArrayLike,
+    *,
+    level: float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    test_to_train: float = 0,
+) -> tuple[float, float]:
+    """Confidence interval of a mean difference over queries or folds, by Student's t distribution.
+
+    It is about other queries, and the two rankers as they are: another training may give another
+    difference. With the means of repeated folds and `test_to_train`, it counts other trainings too.
+
+    It is the mean and ``t_{n - 1, (1 + level) / 2}`` standard errors on both sides, with the
+    quantile of Student's distribution and the standard error ``sqrt(sum(w^2 (x - mean)^2) / (n (n -
+    1)))`` of a weighted mean, for weights of mean 1. It is exact for normal differences. On real
+    differences of NDCG and of the reciprocal rank it contains the mean of all queries about as
+    often as `level` says, where that of the percentile bootstrap does so less often with up to 100
+    queries (``benchmarks/interval_coverage.py``).
+
+    Parameters
+    ----------
+    values, baseline : array-like, shape (n_queries,)
+        Values of a metric on each query, of a ranker and of the one that it is compared with;
+        queries that are NaN in both are left out.
+    level : float in (0, 1), default 0.95
+        Probability that the interval contains the mean difference.
+    sample_weight : array-like, shape (n_queries,), optional
+        Weights of queries: the interval is that of the weighted mean. Queries of weight 0 are left
+        out.
+    test_to_train : float, default 0
+        As in :func:`boostrank.significance.corrected_resampled_t_test`, whose interval this is for
+        the values of folds: the standard errors are multiplied by ``sqrt(1 + n test_to_train)``. 0
+        is for the values of queries.
+
+    Returns
+    -------
+    low, high : float
+        The ends of the interval. They are NaN for a single query or fold.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, a query is NaN in only one of the two, no query is left, or the level
+        or `test_to_train` is out of range; if weights are negative, not finite or all 0.
+
+    References
+    ----------
+    Student, "The probable error of a mean", Biometrika 1908.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> low, high = br.significance.confidence_interval([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9])
+    >>> round(low, 4), round(high, 4)
+    (-0.0598, 0.4598)
+    """
+    check_number("level", level, above=0, below=1)
+    check_number("test_to_train", test_to_train, smallest=0)
+    differences, weights = paired_differences(values, baseline, sample_weight)
+    means = weighted_means(differences, weights)
+    margins = means.margin(level) * np.sqrt(1 + means.n_values * test_to_train)
+    mean = float(means.mean[0])
+    margin = float(margins[0])
+    return mean - margin, mean + margin
+
+
+def required_queries(effect: ArrayLike, *, power: float = 0.8, level: float = 0.05) -> Floats:
+    """Number of queries with which a paired t-test detects a mean difference.
+
+    For a two-sided test at `level`, and a mean difference of ``effect`` standard deviations over
+    queries, the number is
+
+        n = (z_{1 - level/2} + z_power)^2 / effect^2 + z_{1 - level/2}^2 / 2,
+
+    rounded up, with quantiles ``z`` of the normal distribution. For a power of 80% at level 5%, it
+    is ``7.85 / effect^2 + 1.92``. The second term is due to the standard deviation, which is
+    estimated. For large effects, where a few queries suffice, the number may be one or two too
+    small.
+
+    Parameters
+    ----------
+    effect : array-like
+        Mean difference divided by standard deviation; see
+        :func:`boostrank.significance.effect_size`.
+    power : float in (0, 1), default 0.8
+        Probability that the test detects the difference; it must be larger than `level`.
+    level : float in (0, 1), default 0.05
+        Probability that the test rejects although there is no difference.
+
+    Returns
+    -------
+    ndarray, the shape of `effect`
+        At least 2; infinite where the effect is 0, NaN where it is NaN.
+
+    Raises
+    ------
+    ValueError
+        If `power` or `level` is out of range.
+
+    References
+    ----------
+    Guenther, "Sample size formulas for normal theory t tests", The American Statistician 1981.
+    Sakai, "Topic set size design", Information Retrieval Journal 2016.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> br.significance.required_queries([0.1, -0.5, 0.0]).tolist()
+    [787.0, 34.0, inf]
+    """
+    check_number("level", level, above=0, below=1)
+    check_number("power", power, above=level, below=1)
+    rejected = scipy.special.ndtri(1.0 - level / 2.0)
+    detected = scipy.special.ndtri(power)
+    effects = np.abs(as_floats(effect, "effect", keep_shape=True))
+    with np.errstate(divide="ignore"):
+        numbers = ((rejected + detected) / effects) ** 2 + rejected**2 / 2.0
+    return np.maximum(2.0, np.ceil(numbers))
