@@ -4,7 +4,7 @@ python examples/optuna_search.py [--trials 16] [--output FOLDER]
 
 Needs the packages optuna and optuna-integration. Each trial trains on some queries, reports NDCG@10
 of held-out queries after every round, and is pruned in a round in which it is worse than the median
-of earlier trials, but not before the 50 rounds that the default trains at least. The test queries
+of earlier trials, but not before the 57 rounds that the default trains at least. The test queries
 are used only at the end.
 """
 
@@ -123,7 +123,7 @@ def main():
     if arguments.output and not find_spec("matplotlib"):
         parser.error("--output needs matplotlib: pip install matplotlib")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=50)
+    pruner = optuna.pruners.MedianPruner(n_startup_trials=3, n_warmup_steps=57)
     study = optuna.create_study(
         direction="maximize", sampler=optuna.samplers.TPESampler(seed=0), pruner=pruner
     )

@@ -9,12 +9,11 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from boostrank.datasets import read_letor
 from boostrank.inputs.arrays import Floats
@@ -26,6 +25,8 @@ from boostrank.metrics import check_scores
 from boostrank.queries.by_id import ID_COLUMNS
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
     # Commands that need no ranker do not import it.
     from boostrank.rankers.base import BoostedRanker
 
@@ -42,7 +43,7 @@ USUAL_NAMES: Mapping[str, Sequence[str]] = {
 QID = "qid"
 SCORE = "score"
 #: Features of documents; a DataFrame if they have names.
-Features = NDArray[Any] | csr_matrix | pd.DataFrame
+Features: TypeAlias = "NDArray[Any] | csr_matrix | pd.DataFrame"
 #: Texts that stand for a missing value, by column.
 Marks = Mapping[str, Sequence[str]]
 # Texts of CSV files that stand for a missing number: those of pandas, and "none". An id may be

@@ -166,11 +166,10 @@ def _metrics(settings: Settings, arguments: RoundArguments) -> Metrics:
         if not is_repeated:
             of_fit.append(metric)
     deciding = 0
-    if of_fit:
-        pass
-    elif parameters:
+    if parameters and not of_fit:
         deciding = library.DECIDING_METRIC
-    elif native is not None and eval_at is None and settings.k is None:
+    has_none = not of_fit and not parameters
+    if has_none and native is not None and eval_at is None and settings.k is None:
         name, eval_at = library.native_metric(native, settings.native)
         of_fit = [name]
         deciding = -1

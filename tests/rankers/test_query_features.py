@@ -15,7 +15,7 @@ from sklearn.base import clone
 import boostrank as br
 from boostrank.inputs import streams
 from boostrank.rankers.explanations import explain
-from boostrank.training import query_features
+from boostrank.training import query_feature_stream
 
 KINDS = ["standardize", "rank"]
 STOPPING = {"n_estimators": 30, "early_stopping_rounds": 3, "learning_rate": 0.3}
@@ -112,7 +112,7 @@ def test_features_are_never_in_memory_a_second_time(ranker_class, kind, monkeypa
     )
     ranker.fit(X[:500], y[:500], qid[:500])
     for module, name, value in (
-        (query_features, "BLOCK_ROWS", 500),
+        (query_feature_stream, "BLOCK_ROWS", 500),
         (streams, "BLOCK_ELEMENTS", 150_000),
     ):
         monkeypatch.setattr(module, name, value)

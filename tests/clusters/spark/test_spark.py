@@ -195,7 +195,7 @@ def test_the_queries_held_out_do_not_depend_on_the_number_of_workers(rows):
 
 
 def test_the_documents_to_train_on_choose_the_learning_rate(rows, frame, monkeypatch):
-    monkeypatch.setattr("boostrank.training.defaults.LARGE_DOCUMENTS", 2 * len(frame))
+    monkeypatch.setattr("boostrank.training.defaults.LARGE_DOCUMENTS", 1.5 * len(frame))
     counted = {
         "validation_indicator_col": ("held_out", (~frame["held_out"]).sum()),
         "validation_fraction": (0.3, len(frame)),
@@ -203,7 +203,7 @@ def test_the_documents_to_train_on_choose_the_learning_rate(rows, frame, monkeyp
     for name, (value, n_documents) in counted.items():
         settings = {"n_estimators": 1, "learning_rate": None, name: value}
         ranker = small(br.spark.XGBoostRanker, num_workers=1, **settings).fit(rows).ranker
-        assert ranker.learning_rate_ == pytest.approx(0.16 * n_documents / (2 * len(frame)))
+        assert ranker.learning_rate_ == pytest.approx(0.16 * n_documents / (1.5 * len(frame)))
 
 
 def test_rows_that_are_invalid_are_errors(rows, frame):
