@@ -411,3 +411,32 @@ def test_the_metric_that_decides_is_that_of_the_library(ranker_class, data):
     expected = {metric: best({}, eval_metric=metric) for metric in ("map", "ndcg@1")}
     assert expected["map"] != expected["ndcg@1"]
     assert best({"eval_metric": ["map", "ndcg@1"]}) == expected[deciding]
+
+
+def test_only_the_first_of_several_sets_is_the_training_data(ranker_class, data):
+    X, y, qid = data
+    ranker = small(ranker_class).fit(X, y, qid, eval_set=[data, data])
+    assert list(ranker.evals_result_) == ["training", "valid_1"]
+    first, second = (values["ndcg"] for values in ranker.evals_result_.values())
+    np.testing.assert_allclose(first, second, atol=1e-9)
+
+
+def test_negative_labels_of_pairs_are_shifted(data):
+    X, y, qid = data
+    models = [
+        small(br.XGBoostRanker, "rank:pairwise").fit(X, labels, qid) for labels in (y, y - 2.0)
+    ]
+    np.testing.assert_array_equal(*(model.predict(X) for model in models))
+    assert np.ptp(models[0].predict(X)) > 0
+    with pytest.raises(ValueError, match="relevance"):
+        small(br.XGBoostRanker, "rank:ndcg").fit(X, y - 2.0, qid)
+
+
+@pytest.mark.parametrize("name", ["gain", "importance_type"])
+def test_parameters_without_a_default_of_the_library_may_not_be_none(ranker_class, data, name):
+    ranker = small(ranker_class, **{name: None})
+    if name == "gain":
+        with pytest.raises(ValueError, match="gain"):
+            ranker.fit(*data)
+    else:
+        assert ranker.fit(*data).feature_importances_.shape == (data[0].shape[1],)

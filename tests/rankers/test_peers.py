@@ -402,6 +402,19 @@ def test_a_metric_of_scikit_learn_gets_one_query_after_another():
     assert values[ranker.best_iteration] == max(values)
     assert ranker.best_score == pytest.approx(np.nanmean(expected))
     assert len(values) == ranker.best_iteration + 6
+    # The weight of a query is the mean of those of its documents.
+    weights = np.arange(1.0, 16.0)
+    ranker.set_params(n_estimators=3, early_stopping_rounds=None)
+    ranker.fit(X, labels, QID, eval_set=sets, eval_sample_weight=[weights])
+    scores = ranker.predict(X_VALID)
+    values = [
+        roc_auc_score((Y_VALID > 1)[q == QID_VALID], scores[q == QID_VALID]) for q in range(15)
+    ]
+    counts = ~np.isnan(values)
+    expected = np.average(np.array(values)[counts], weights=weights[counts])
+    last = ranker.evals_result()["validation_0"]["roc_auc_score"][-1]
+    assert last == pytest.approx(expected)
+    ranker.set_params(n_estimators=60, early_stopping_rounds=5)
     ranker.set_params(eval_metric=mean_squared_error).fit(X, labels, QID, eval_set=sets)
     assert ranker.best_score == min(ranker.evals_result()["validation_0"]["mean_squared_error"])
 
