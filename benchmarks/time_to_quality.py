@@ -359,7 +359,9 @@ def set_axes(ax, lines, of_sets):
     highest = max(MIN_HEIGHT, *(differences.max() for _, differences in lines.values()))
     # The first rounds are far worse than all others, and not shown.
     lowest = min(-DEPTH * highest, *(1.1 * differences[-1] for _, differences in lines.values()))
-    ax.set_ylim(lowest, 1.15 * highest)
+    # The points of defaults, which are drawn already, must be inside too.
+    points = [line.get_ydata()[0] for line in ax.lines if len(line.get_ydata()) == 1]
+    ax.set_ylim(lowest, 1.15 * max(highest, *points, 0.0))
     starts = [times[differences > lowest][0] for times, differences in lines.values()]
     # To the right of the lines is space for their labels.
     ax.set_xlim(min(starts) / 1.1, max(times[-1] for times, _ in lines.values()) * 3)
