@@ -15,7 +15,6 @@ from boostrank.displays.style import Display, by_name
 from boostrank.metrics import evaluate, get_measure
 from boostrank.metrics.binary import LEVELS
 from boostrank.metrics.query_groups import ALL_QUERIES, GROUP
-from boostrank.metrics.scorers import call_with_qid
 from boostrank.queries.queries import find_qid, require_qid
 from boostrank.runs import evaluate_run
 
@@ -141,6 +140,9 @@ class NDCGCurveDisplay(Display):
             The other parameters of :meth:`from_predictions`.
         """
         _, qid = find_qid(X, qid)
+        # Imported on use: it imports scikit-learn, which commands that only draw do not need.
+        from boostrank.metrics.scorers import call_with_qid
+
         qid = require_qid(qid, f"{cls.__name__}.from_estimator")
         rankers = by_name(estimator, type(estimator).__name__)
         scores = {
