@@ -92,6 +92,26 @@ class Table:
         """The values of a column."""
         return cast("ArrayLike", self.given[name])
 
+    def keys(self, names: Sequence[Any]) -> NDArray[Any] | None:
+        """The values of columns or index levels of these names, one for each row.
+
+        They are tuples if there are several names. None means that one of the names is not there.
+        """
+        levels = []
+        if isinstance(self.given, pd.DataFrame):
+            levels = list(self.given.index.names)
+        found = []
+        for name in names:
+            if name is not None and name in levels:
+                found.append(self.given.index.get_level_values(name).to_numpy())
+            elif name is not None and name in self.names:
+                found.append(as_array(self.column(name), f"the column {name!r} of X"))
+            else:
+                return None
+        if len(found) == 1:
+            return found[0]
+        return pd.MultiIndex.from_arrays(found).to_numpy()
+
     def without(self, name: str) -> Table:
         """The table without the column of this name; itself if it has no such column."""
         if name not in self.names:

@@ -288,7 +288,7 @@ def _common_ids(
             with named_part(source):
                 y.check_qid(others)
         else:
-            _check_same_queries(first, ids, source, others)
+            check_same_queries(first, ids, source, others)
     return ids
 
 
@@ -302,7 +302,7 @@ def _refuse_fractions(ids: Values, source: str) -> None:
         refuse(source, ids, "query ids", advice, got="numbers that are not whole")
 
 
-def _check_same_queries(first: str, ids: Values, second: str, other_ids: Values) -> None:
+def check_same_queries(first: str, ids: Values, second: str, other_ids: Values) -> None:
     """Raise ValueError if two sources of query ids divide the rows into other queries."""
     starts = _first_rows(ids, first)
     other_starts = _first_rows(other_ids, second)

@@ -19,7 +19,6 @@ from boostrank.inputs.checks import check_count, check_number, named_part
 from boostrank.inputs.random_state import EstimatorSeed, as_random_state
 from boostrank.inputs.table import TableLike
 from boostrank.metrics.registry import default_measure
-from boostrank.ndcg.dcg import DCG
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
@@ -287,9 +286,7 @@ class BaggedRanker(TrainedModel):
         values = np.full(queries.n_queries, np.nan)
         if has_scores.any():
             rows = np.flatnonzero(queries.repeat(has_scores))
-            measure = default_measure(
-                data.labels, DCG(self.ranker.k, self.ranker.gain, self.ranker.discount)
-            )
+            measure = default_measure(data.labels, self.ranker._dcg)
             ids = queries.repeat(queries.ids)[rows]
             with named_part("the out-of-bag queries of the bag"):
                 values[has_scores] = measure(data.labels[rows], scores[rows], ids, per_query=True)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.interface import Backend
 from boostrank.backends.records import Trained, TrainingSpecification
 from boostrank.inputs.table import TableLike
+from boostrank.ndcg.dcg import DCG
 from boostrank.rankers.fit import prepare, train_prepared
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.training_queries import TrainingQueries
@@ -314,7 +315,8 @@ class BoostedRanker(TrainedModel):
         eval_metric : str, Measure, callable, or list of these, optional
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and
             functions ``(y, scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in
-            LightGBM. The default is NDCG with the ranker's `k`, `gain` and `discount`, agreement if
+            LightGBM. A name without a gain, such as "ndcg@10" or "dcg@5", has the ranker's `gain`
+            and `discount`; a measure has its own. The default is NDCG with the ranker's `k`, `gain` and `discount`, agreement if
             the labels are preferences, and for ClickLabels the measure
             :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. With an
             objective of the library and without `k`, the default is that of the library's own
@@ -325,8 +327,8 @@ class BoostedRanker(TrainedModel):
             the libraries rank tied documents by row. With weights of queries without a relevant
             document, they still differ.
         eval_at : int or list of int, optional
-            Cutoffs of the names in `eval_metric` that have none, as in LightGBM. "ndcg" then has
-            the ranker's `gain` and `discount`, and it is the only metric if there is no other one.
+            Cutoffs of the names in `eval_metric` that have none, as in LightGBM; of "ndcg" if there
+            is no other metric.
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping; the first one by default.
         callbacks : list, optional
@@ -411,6 +413,11 @@ class BoostedRanker(TrainedModel):
     @property
     def _parameters(self) -> BoostedRanker:
         return self
+
+    @property
+    def _dcg(self) -> DCG:
+        """Gain, discount and cutoff; the gain may be given by its name in the library."""
+        return self._settings().dcg
 
     def _load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
         """Read a booster and the note of its query features, which may be empty, from a file."""

@@ -9,6 +9,7 @@ from numpy.random import RandomState
 from boostrank.backends.models import warn_without_splits
 from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Bools, as_floats
+from boostrank.inputs.warnings import warn
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
@@ -93,7 +94,7 @@ def train_prepared(
     prepared: PreparedData,
     evaluation: EvalArguments,
 ) -> Trained:
-    """Train on the prepared data; a warning says if no tree has a split."""
+    """Train on the prepared data; a warning says if nothing was learned about the order."""
     data = prepared.data
     kept = prepared.kept
     transformer = settings.query_features
@@ -105,8 +106,11 @@ def train_prepared(
             trained = train(settings.backend, specification, data, validation)
         else:
             trained = train_on_kept(settings.backend, specification, data, kept)
+    sameness = data.labels.sameness(data.queries)
     if not trained.has_splits:
-        warn_without_splits(data.labels.sameness)
+        warn_without_splits(sameness)
+    elif sameness:
+        warn(f"the ranker has learned nothing about the order within queries: {sameness}")
     return trained
 
 

@@ -25,7 +25,6 @@ from boostrank.inputs.checks import (
 from boostrank.inputs.frames import QID
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import Table, TableLike
-from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import as_labels
 from boostrank.queries.queries import Queries, require_qid, table_and_qid
 from boostrank.rankers.prediction_rounds import rounds_to_use
@@ -285,8 +284,7 @@ class TrainedModel(BaseEstimator):
         _, ids = table_and_qid(Table(X), qid, y, column=self._qid_column)
         qid = require_qid(ids, f"{type(self).__name__}.score")
         self._warn_of_training_data(X, qid, y)
-        ranker = self._parameters
-        measure = default_measure(as_labels(y), DCG(ranker.k, ranker.gain, ranker.discount))
+        measure = default_measure(as_labels(y), self._parameters._dcg)
         return float(measure(y, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
 
     def _warn_of_training_data(self, X: object, qid: ArrayLike, y: object) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
@@ -16,7 +17,13 @@ from boostrank.inputs.frames import QID
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import Table
 from boostrank.ndcg.labels import Labels, as_labels
-from boostrank.queries.queries import ESTIMATOR_ADVICE, Queries, require_qid, table_and_qid
+from boostrank.queries.queries import (
+    ESTIMATOR_ADVICE,
+    Queries,
+    check_same_queries,
+    require_qid,
+    table_and_qid,
+)
 from boostrank.queries.weights import document_weights
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.fit_arguments import TrainingArguments
@@ -160,6 +167,8 @@ def features_and_qid(
     query_numbers = None
     if group is not None:
         query_numbers = _numbers_of_queries(as_sizes(group), table.n_rows)
+        _check_sizes_by_key(table, group, query_numbers, "group")
+    given = table
     table, ids = table_and_qid(table, qid, y, column=column, group=query_numbers)
     ids = require_qid(ids, receiver, advice)
     if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) == table.n_rows:
@@ -168,7 +177,23 @@ def features_and_qid(
     if n_documents == table.n_rows:
         # The third argument of XGBRanker.fit was the sizes of the queries.
         ids = _numbers_of_queries(ids, n_documents)
+        _check_sizes_by_key(given, qid, ids, "qid")
     return table, ids
+
+
+def _check_sizes_by_key(table: Table, sizes: object, numbers: Ints, name: str) -> None:
+    """Raise ValueError if sizes that were counted by a key are not those of adjacent rows.
+
+    ``frame.groupby(key).size()`` has one size for each value of `key`, in sorted sequence, and its
+    index is named `key`. If this is the name of columns or index levels of the table too, the rows
+    of each query must have one value there. `numbers` is the query of each row by the sizes.
+    """
+    if not isinstance(sizes, pd.Series):
+        return
+    names = list(sizes.index.names)
+    keys = table.keys(names)
+    if keys is not None:
+        check_same_queries(name, numbers, f"{', '.join(map(repr, names))} of X", keys)
 
 
 def _numbers_of_queries(sizes: NDArray[Any], n_documents: int) -> Ints:
