@@ -316,8 +316,8 @@ class BoostedRanker(TrainedModel):
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and
             functions ``(y, scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in
             LightGBM. A name without a gain, such as "ndcg@10" or "dcg@5", has the ranker's `gain`
-            and `discount`; a measure has its own. The default is NDCG with the ranker's `k`, `gain` and `discount`, agreement if
-            the labels are preferences, and for ClickLabels the measure
+            and `discount`; a measure has its own. The default is NDCG with the ranker's `k`, `gain`
+            and `discount`, agreement if the labels are preferences, and for ClickLabels the measure
             :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. With an
             objective of the library and without `k`, the default is that of the library's own
             ranker, "lightgbm:ndcg" at the ranks 1 to 5 or for instance "xgboost:ndcg@32", of which

@@ -10,6 +10,7 @@ from boostrank.backends.models import warn_without_splits
 from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Bools, as_floats
 from boostrank.inputs.warnings import warn
+from boostrank.ndcg.gains import warn_of_large_labels
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
@@ -69,6 +70,7 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
         if not has_weight.all():
             # The libraries would count the documents of the others, in leaves and in bins.
             data = data.take(has_weight)
+    warn_of_large_labels(data.labels.per_document, settings.gain)
     kept = settings.kept_queries(data.queries.n_queries, random_state)
     return PreparedData(arguments, data, features, kept, random_state)
 

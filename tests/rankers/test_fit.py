@@ -232,11 +232,13 @@ def test_sizes_counted_by_a_key_of_rows_that_are_not_sorted(library, argument):
     ranker.fit(by_day, y_by_day, **fitted)
     ranker.fit(by_day, y_by_day, qid=sizes)
     message = "and 'day' of X contradict each other: row 1 is"
+    wrong = {"group": (frame, y, None, sizes), "qid": (frame, y, sizes, None)}
+    X, y, qid, group = wrong.get(argument, (by_day, y_by_day, None, sizes))
+    fitted = {}
+    if argument == "eval_group":
+        fitted = {"eval_set": [(frame, y_by_day)], "eval_group": [sizes]}
     with pytest.raises(ValueError, match=message):
-        if argument == "eval_group":
-            ranker.fit(by_day, y_by_day, group=sizes, eval_set=[(frame, y)], eval_group=[sizes])
-        else:
-            ranker.fit(frame, y, **{argument: sizes})
+        ranker.fit(X, y, qid=qid, group=group, **fitted)
 
 
 def test_sizes_counted_by_two_index_levels():

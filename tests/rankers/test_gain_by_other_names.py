@@ -84,3 +84,38 @@ def test_one_name_has_one_value(ranks, k):
         ranker.fit(X, y, qid, eval_set=[(X, y, qid)], eval_metric=metric, eval_at=cutoffs)
         curves.append(ranker.evals_result_["training"]["ndcg@10"])
     assert curves[0] == curves[1]
+
+
+@pytest.mark.parametrize("ranker", [br.LightGBMRanker, br.XGBoostRanker])
+@pytest.mark.parametrize("objective", ["softmax", None])
+def test_a_stray_large_label_is_a_warning(ranker, objective):
+    X, y, qid = br.make_ranking(20, random_state=0)
+    stray = y.astype(float)
+    stray[7] = 31
+    message = r"the largest label is 31.* 1 of 4\d\d documents have 100.0%.*gain='log'"
+    with pytest.warns(UserWarning, match=message):
+        ranker(objective, n_estimators=2).fit(X, stray, qid)
+    stray[7] = 900
+    with pytest.warns(UserWarning, match="the largest label is 900.* have 100.0% of the gain"):
+        ranker(n_estimators=2).fit(X, stray, qid)
+    with pytest.warns(UserWarning, match=r" 14 of 475 documents have 49.9% of the gain"):
+        ranker(n_estimators=2).fit(X, np.arange(len(y)) % 32, qid)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("ranker", [br.LightGBMRanker, br.XGBoostRanker])
+@pytest.mark.parametrize("gain", ["linear", "log", np.sqrt])
+def test_numbers_as_labels_with_a_gain_for_them(ranker, gain):
+    X, y, qid = br.make_ranking(20, random_state=0)
+    ranker(gain=gain, n_estimators=2).fit(X, 100.0 * y, qid)
+    ranker(n_estimators=2).fit(X, np.minimum(10 * y, 30), qid)
+
+
+def test_the_gain_log_by_the_libraries_own_objectives():
+    X, y, qid = br.make_ranking(20, random_state=0)
+    table = np.log2(1.0 + np.arange(6)).tolist()
+    first = br.LightGBMRanker("lambdarank", gain="log", n_estimators=5).fit(X, y, qid)
+    second = br.LightGBMRanker("lambdarank", gain=table, n_estimators=5).fit(X, y, qid)
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+    with pytest.raises(ValueError, match="rank:ndcg knows only the gains 'exp2' and 'linear'"):
+        br.XGBoostRanker("rank:ndcg", gain="log", n_estimators=5).fit(X, y, qid)
