@@ -11,10 +11,13 @@ from sklearn.model_selection import BaseCrossValidator, GroupKFold, check_cv
 from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
-from boostrank.inputs.arrays import Ints, check_lengths
+from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_count, check_number, named_part
 from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.table import Table
+from boostrank.inputs.warnings import warn
 from boostrank.ndcg.labels import Labels
+from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.queries import (
     Features,
     Queries,
@@ -23,9 +26,12 @@ from boostrank.queries.queries import (
     positions_by_id,
     require_qid,
 )
+from boostrank.training.data import grouped_features
 
 #: A number of folds, what makes folds, or pairs of row numbers.
 Splitter: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
+#: With a larger share of queries that are copies of others, scores are too good.
+MAX_COPIES = 0.05
 #: The seed of random choices, or what draws them.
 Seed = int | np.random.RandomState | None
 
@@ -79,23 +85,42 @@ class QueryKFold(GroupKFold):
         Parameters
         ----------
         X : array-like or DataFrame of n_documents rows
-        y
-            Not used; labels of clicks or preferences may have the query ids.
+        y : optional
+            Labels of clicks or preferences may have the query ids. Lists with equal rows of `X` and
+            equal labels under different ids are copies, and are in one fold.
         groups : array-like, shape (n_documents,), optional
             Query ids; may be left out if `X` is a DataFrame with a column or an index level named
             "qid".
         """
-        _, qid = find_qid(X, groups, y, name="groups")
+        features, qid = find_qid(X, groups, y, name="groups")
         queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
         check_lengths(X=_num_samples(X), qid=queries.n_documents)
-        if queries.n_queries < self.n_splits:
+        lists = _numbers_of_lists(features, y, queries)
+        n_lists = len(np.unique(lists))
+        if n_lists < self.n_splits:
             raise ValueError(
-                f"{self.n_splits} folds need at least {self.n_splits} queries; got "
-                f"{queries.n_queries}"
+                f"{self.n_splits} folds need at least {self.n_splits} queries with different "
+                f"documents; got {n_lists}"
             )
         as_random_state(self.random_state)
-        number = queries.ungroup(queries.repeat(positions_by_id(queries.ids)))
-        yield from super().split(X, y, number)
+        yield from super().split(X, y, queries.ungroup(queries.repeat(lists)))
+
+
+def _numbers_of_lists(X: Features, y: object, queries: Queries) -> Ints:
+    """The position of each query by its id; copies of a list have that of the first of them."""
+    position = positions_by_id(queries.ids)
+    values: Any = Table(X).values
+    if getattr(values, "ndim", 2) != 2:
+        return position
+    labels = np.zeros(queries.n_documents)
+    if isinstance(y, Labels):
+        labels = y.per_document
+    elif y is not None:
+        labels = as_array(y, "y")
+    numbers = numbers_of_lists(grouped_features(values, queries), queries.group(labels), queries)
+    lowest = np.full(queries.n_queries, queries.n_queries)
+    np.minimum.at(lowest, numbers, position)
+    return lowest[numbers]
 
 
 def split_queries(qid: ArrayLike, fraction: float, random_state: Seed = None) -> tuple[Ints, Ints]:
@@ -163,7 +188,30 @@ def make_folds(X: Features, y: ArrayLike | Labels, queries: Queries, cv: Splitte
                 f"{len(shared) - 1} others) on both sides, to train and to test on: use "
                 "QueryKFold or another splitter by groups"
             )
+    _warn_of_copies(X, y, queries, folds, number)
     return folds
+
+
+def _warn_of_copies(
+    X: Features, y: ArrayLike | Labels, queries: Queries, folds: Folds, number: Ints
+) -> None:
+    """Warn if more than :data:`MAX_COPIES` of the queries are tested on and trained on as copies.
+
+    `number` is that of the query of each row.
+    """
+    lists = _numbers_of_lists(X, y, queries)
+    for train, test in folds:
+        tested = np.unique(number[test])
+        is_known = np.isin(lists[tested], lists[np.unique(number[train])])
+        if is_known.mean() > MAX_COPIES:
+            first = queries.ids[tested[np.argmax(is_known)]]
+            warn(
+                f"{is_known.sum()} of the {len(tested)} queries of a fold to test on, such as "
+                f"{str(first)!r}, have the documents and labels of queries to train on under "
+                "another id, so that scores are too good. QueryKFold, or cv=5, keeps copies in one "
+                "fold"
+            )
+            return
 
 
 def query_folds(

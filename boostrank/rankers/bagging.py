@@ -19,6 +19,7 @@ from boostrank.inputs.checks import check_count, check_number, named_part
 from boostrank.inputs.random_state import EstimatorSeed, as_random_state
 from boostrank.inputs.table import TableLike
 from boostrank.metrics.registry import default_measure
+from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
@@ -199,7 +200,9 @@ class BaggedRanker(TrainedModel):
             stops_early and not holds_out,
             {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric},
         )
-        samples = self._draw_samples(data.queries.n_queries, random_state)
+        # Out-of-bag lists would be known from their copies.
+        numbers = numbers_of_lists(data.X, data.labels.per_document, data.queries)
+        samples = self._draw_samples(numbers, random_state)
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(training.train)(number, sample) for number, sample in enumerate(samples)
         )
@@ -235,13 +238,17 @@ class BaggedRanker(TrainedModel):
                 ranker.set_params(n_jobs=threads)
         return ranker
 
-    def _draw_samples(self, n_queries: int, random_state: np.random.RandomState) -> list[Sample]:
-        """The sample of each member."""
-        n_drawn = max(1, int(self.max_samples * n_queries))
+    def _draw_samples(self, numbers: Ints, random_state: np.random.RandomState) -> list[Sample]:
+        """The sample of each member; queries with equal numbers are drawn together."""
+        n_lists = int(numbers.max()) + 1
+        n_drawn = max(1, int(self.max_samples * n_lists))
         samples = []
         for _ in range(self.n_estimators):
-            drawn = random_state.choice(n_queries, n_drawn, replace=False)
-            is_out_of_bag = ~np.isin(np.arange(n_queries), drawn)
+            place = np.full(n_lists, n_drawn)
+            place[random_state.choice(n_lists, n_drawn, replace=False)] = np.arange(n_drawn)
+            is_out_of_bag = place[numbers] == n_drawn
+            by_place = np.argsort(place[numbers], kind="stable")
+            drawn = by_place[: np.count_nonzero(~is_out_of_bag)]
             samples.append(Sample(drawn, is_out_of_bag, int(random_state.randint(2**31 - 1))))
         return samples
 

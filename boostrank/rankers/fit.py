@@ -12,6 +12,7 @@ from boostrank.inputs.arrays import Bools, as_floats
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.gains import warn_of_large_labels
 from boostrank.ndcg.labels import Labels
+from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.training.data import training_data
@@ -71,7 +72,12 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
             # The libraries would count the documents of the others, in leaves and in bins.
             data = data.take(has_weight)
     warn_of_large_labels(data.labels.per_document, settings.gain)
-    kept = settings.kept_queries(data.queries.n_queries, random_state)
+    kept = None
+    if settings.validation_fraction is not None:
+        # Held-out lists would be known from their copies.
+        numbers = numbers_of_lists(data.X, data.labels.per_document, data.queries)
+        kept_lists = settings.kept_lists(int(numbers.max()) + 1, random_state)
+        kept = None if kept_lists is None else kept_lists[numbers]
     return PreparedData(arguments, data, features, kept, random_state)
 
 

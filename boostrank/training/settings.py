@@ -166,11 +166,11 @@ class Settings:
         """A generator of the random numbers of one call of ``fit``."""
         return as_random_state(self.random_state)
 
-    def kept_queries(self, n_queries: int, random_state: RandomState) -> Bools | None:
-        """Mask of the queries to train on; None if `validation_fraction` holds no queries out."""
+    def kept_lists(self, n_lists: int, random_state: RandomState) -> Bools | None:
+        """Mask of the lists to train on; None if `validation_fraction` holds none out."""
         if self.validation_fraction is None:
             return None
-        return ~draw_queries_to_hold_out(n_queries, self.validation_fraction, random_state)
+        return ~draw_queries_to_hold_out(n_lists, self.validation_fraction, random_state)
 
 
 def _own_fields(cls: type[Settings]) -> list[dataclasses.Field[Any]]:
