@@ -405,7 +405,7 @@ class BoostedRanker(TrainedModel):
         )
         trained = train_prepared(settings, specification, prepared, evaluation)
         self._set_fitted(trained, prepared.features, specification)
-        self._trained_on = TrainingQueries.of(prepared.queries, X, y)
+        self._trained_on = TrainingQueries.of(prepared.data.queries, X, y)
         return self
 
     @property
@@ -421,7 +421,7 @@ class BoostedRanker(TrainedModel):
     ) -> None:
         """Set the attributes of a ranker that was trained with `specification`."""
         self._set_model(trained, features)
-        self.objective_ = specification.native_objective or self.objective
+        self.objective_ = specification.loss.native_objective or self.objective
         self.learning_rate_ = specification.parameters.get(
             self._backend.parameters.PARAMETERS["learning_rate"]
         )

@@ -9,8 +9,8 @@ from numpy.random import RandomState
 from boostrank.backends.models import warn_without_splits
 from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Bools, as_floats
+from boostrank.inputs.random_state import as_random_state
 from boostrank.ndcg.labels import Labels
-from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.training.data import training_data
 from boostrank.training.features import TrainingFeatures
@@ -28,9 +28,7 @@ class PreparedData:
     arguments : TrainingArguments
         The data as they were given.
     data : GroupedData
-        Without queries of weight 0.
-    queries : Queries
-        Those of `data`, without copies that are added later.
+        Without queries of weight 0, and without copies that are added later.
     features : TrainingFeatures
     kept : ndarray of bool, shape (n_queries,), or None
         The queries to train on; None means all.
@@ -44,21 +42,18 @@ class PreparedData:
     kept: Bools | None
     random_state: RandomState
 
-    @property
-    def queries(self) -> Queries:
-        """The queries of the data."""
-        return self.data.queries
-
 
 def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> PreparedData:
     """Check the data, group it by query, and draw the queries to hold out.
 
     `receiver` is the name of the class of the ranker, for messages.
     """
-    random_state = settings.make_random_state()
+    random_state = as_random_state(settings.random_state)
+    if settings.loss.native_objective == "rank:pairwise":
+        arguments = _with_labels_from_0(arguments)
     data, features = training_data(
         receiver,
-        _with_labels_from_0(settings, arguments),
+        arguments,
         takes_infinity=settings.backend.takes_infinity(settings.native),
         query_features=settings.query_features,
     )
@@ -72,21 +67,6 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
     return PreparedData(arguments, data, features, kept, random_state)
 
 
-def bind_validation(
-    specification: TrainingSpecification,
-    prepared: PreparedData,
-    evaluation: EvalArguments,
-) -> list[ValidationSet]:
-    """The validation sets of the user, checked against the training data, with their metrics."""
-    if not evaluation.are_given:
-        return []
-    # Imported on use, because it imports the measures.
-    from boostrank.training.validation import eval_sets
-
-    sets = eval_sets(evaluation, prepared.arguments)
-    return [one.bind(specification, prepared.data, prepared.features) for one in sets]
-
-
 def train_prepared(
     settings: Settings,
     specification: TrainingSpecification,
@@ -98,7 +78,13 @@ def train_prepared(
     kept = prepared.kept
     transformer = settings.query_features
     with use_threads(settings.n_jobs):
-        validation = bind_validation(specification, prepared, evaluation)
+        validation: list[ValidationSet] = []
+        if evaluation.are_given:
+            # Imported on use, because it imports the measures.
+            from boostrank.training.validation import eval_sets
+
+            for data_set in eval_sets(evaluation, prepared.arguments):
+                validation.append(data_set.bind(specification, data, prepared.features))
         if transformer is not None and transformer.cut_copies:
             data, kept = transformer.with_cut_copies(data, kept, prepared.random_state)
         if kept is None:
@@ -110,13 +96,13 @@ def train_prepared(
     return trained
 
 
-def _with_labels_from_0(settings: Settings, arguments: TrainingArguments) -> TrainingArguments:
-    """The arguments, where labels may be negative, with labels that are shifted to 0 or more.
+def _with_labels_from_0(arguments: TrainingArguments) -> TrainingArguments:
+    """The arguments with labels that are shifted to 0 or more, if some are negative.
 
     XGBoost's "rank:pairwise" looks only at which label is larger, and measures need labels of 0 or
     more.
     """
-    if settings.loss.native_objective != "rank:pairwise" or isinstance(arguments.y, Labels):
+    if isinstance(arguments.y, Labels):
         return arguments
     labels = as_floats(arguments.y, "y")
     return replace(arguments, y=labels - min(0.0, labels.min(initial=0.0)))

@@ -6,14 +6,13 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy.random import RandomState
 
 from boostrank.backends.interface import Backend, LibraryParameters
 from boostrank.inputs.arrays import Bools
 from boostrank.inputs.checks import refuse
-from boostrank.inputs.random_state import as_random_state
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.discounts import Discount
@@ -122,17 +121,23 @@ class Settings:
                 "share of the rows"
             )
         unused = frozenset(refused.keys() & set(library.PARAMETERS.values()))
-        _refuse_unused(library, unused, refused, values, defaults)
-        own = {field.name: values[field.name] for field in _own_fields(cls)}
-        own["query_features"] = _transformer(values["query_features"], handed_on)
-        return cls(
-            backend=backend,
-            loss=loss,
-            of_library={name: values[name] for name in library.PARAMETERS},
-            native=handed_on,
-            unused=unused,
-            **own,
-        )
+        if unused:
+            _refuse_unused(library, unused, refused, values, defaults)
+        checked = {}
+        for field in dataclasses.fields(cls):
+            if field.name in values:
+                checked[field.name] = values[field.name]
+        if values["query_features"] is not None:
+            # Imported on use: few trainings need it.
+            from boostrank.training.query_features import as_query_features
+
+            checked["query_features"] = as_query_features(values["query_features"], handed_on)
+        checked["backend"] = backend
+        checked["loss"] = loss
+        checked["of_library"] = {name: values[name] for name in library.PARAMETERS}
+        checked["native"] = handed_on
+        checked["unused"] = unused
+        return cls(**checked)
 
     @property
     def dcg(self) -> DCG:
@@ -162,31 +167,11 @@ class Settings:
         if early_stopping_metric is not None and not stops_early:
             raise ValueError("early_stopping_metric needs early_stopping_rounds")
 
-    def make_random_state(self) -> RandomState:
-        """A generator of the random numbers of one call of ``fit``."""
-        return as_random_state(self.random_state)
-
     def kept_queries(self, n_queries: int, random_state: RandomState) -> Bools | None:
         """Mask of the queries to train on; None if `validation_fraction` holds no queries out."""
         if self.validation_fraction is None:
             return None
         return ~draw_queries_to_hold_out(n_queries, self.validation_fraction, random_state)
-
-
-def _own_fields(cls: type[Settings]) -> list[dataclasses.Field[Any]]:
-    """The fields that have the names of parameters of the ranker."""
-    others = ("backend", "loss", "of_library", "native", "unused")
-    return [field for field in dataclasses.fields(cls) if field.name not in others]
-
-
-def _transformer(setting: object, native: Values) -> QueryFeatures | None:
-    """The transformer that the parameter `query_features` stands for, not fitted."""
-    if setting is None:
-        return None
-    # Imported on use: few trainings need it.
-    from boostrank.training.query_features import as_query_features
-
-    return as_query_features(setting, native)
 
 
 def _refuse_unused(
@@ -197,8 +182,6 @@ def _refuse_unused(
     defaults: Values,
 ) -> None:
     """Raise ValueError for a parameter that was given, and that the library does not have."""
-    if not unused:
-        return
     for name, canonical in library.PARAMETERS.items():
         is_given = values[name] is not None and values[name] != defaults[name]
         if canonical in unused and is_given:

@@ -23,6 +23,7 @@ from boostrank.clusters.dask.trainings import train_on_workers
 from boostrank.clusters.rows import Features
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.frames import QID
+from boostrank.inputs.random_state import as_random_state
 from boostrank.metrics import Measure
 from boostrank.metrics.graded import NDCG
 from boostrank.rankers.base import BoostedRanker
@@ -155,7 +156,7 @@ class DaskRanker(BoostedRanker):
         of ``score`` on one machine.
         """
         settings = driver.checked_settings(self, eval_set, early_stopping_metric)
-        random_state = settings.make_random_state()
+        random_state = as_random_state(settings.random_state)
         sets = eval_sets(
             EvalArguments(eval_set, eval_names, eval_qid, eval_group),
             TrainingArguments(X, y, qid, group),
