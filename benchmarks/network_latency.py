@@ -40,7 +40,7 @@ import boostrank as br
 from boostrank.clusters.collective import Tracker
 from boostrank.clusters.driver import checked_settings, specify
 from boostrank.clusters.worker import train_worker
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import as_random_state
 from boostrank.inputs.table import Table
 from boostrank.surrogates import Power
 from boostrank.training.features import TrainingFeatures

@@ -23,8 +23,7 @@ from boostrank.clusters.driver import HELD_OUT
 from boostrank.clusters.rows import ColocatedData, Rows, as_rows, colocate, stack
 from boostrank.clusters.worker import Selection
 from boostrank.inputs.arrays import Bools
-from boostrank.inputs.checks import check_choice, check_count, named_part
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import as_random_state, check_choice, check_count, named_part
 from boostrank.inputs.table import Table as FeatureTable
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures, check_features

@@ -19,11 +19,14 @@ from boostrank.inputs.table import TableLike
 from boostrank.rankers.fit import prepare, train_prepared
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.training_queries import TrainingQueries
-from boostrank.training.arguments import takes_other_names
+from boostrank.training.arguments import (
+    EvalArguments,
+    EvalSets,
+    TrainingArguments,
+    takes_other_names,
+)
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.fit_arguments import EvalArguments, EvalSets, TrainingArguments
-from boostrank.training.rules import Rule
-from boostrank.training.settings import OF_FIT, Settings
+from boostrank.training.settings import OF_FIT, Rule, Settings
 from boostrank.training.specification import RoundArguments, specify
 
 

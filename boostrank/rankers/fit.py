@@ -9,12 +9,12 @@ from numpy.random import RandomState
 from boostrank.backends.models import warn_without_splits
 from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Bools, as_floats
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import as_random_state
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.threads import use_threads
+from boostrank.training.arguments import EvalArguments, TrainingArguments
 from boostrank.training.data import training_data
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.fit_arguments import EvalArguments, TrainingArguments
 from boostrank.training.settings import Settings
 from boostrank.training.train import train, train_on_kept
 

@@ -1,10 +1,11 @@
-"""The settings of a ranker: its parameters, checked, by the names of the ranker."""
+"""The settings of a ranker: its parameters, by the names of the ranker, checked by their rules."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING
 
@@ -12,20 +13,73 @@ from numpy.random import RandomState
 
 from boostrank.backends.interface import Backend, LibraryParameters
 from boostrank.inputs.arrays import Bools
-from boostrank.inputs.checks import refuse
+from boostrank.inputs.checks import check_choice, check_count, check_number, refuse
 from boostrank.inputs.warnings import warn
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.dcg import DCG, Discount
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.targets import Normalize
 from boostrank.queries.queries import draw_queries_to_hold_out
 from boostrank.surrogates.loss import Loss
 from boostrank.training.losses import DEFAULT_LOSS, resolve_loss
-from boostrank.training.rules import Rule, check_values
 from boostrank.training.translation import Values, translate
 
 if TYPE_CHECKING:
     from boostrank.training.query_features import QueryFeatures
+
+#: A function of the name and the value of a parameter, which raises ValueError for a value without
+#: a meaning.
+Rule = Callable[[str, object], None]
+
+
+def integer(smallest: int | None = None) -> Rule:
+    """Integers of at least `smallest`; a bool is no integer."""
+    return partial(check_count, smallest=smallest)
+
+
+def one_of(*names: str) -> Rule:
+    """One of these strings."""
+    return partial(check_choice, choices=names)
+
+
+NOT_NEGATIVE: Rule = partial(check_number, smallest=0)
+SHARE: Rule = partial(check_number, above=0, largest=1)
+#: Rules of the parameters that both rankers have.
+RULES: Mapping[str, Rule] = {
+    "n_estimators": integer(1),
+    "subsample_queries": SHARE,
+    "learning_rate": partial(check_number, above=0),
+    "min_child_weight": NOT_NEGATIVE,
+    "subsample": SHARE,
+    "colsample_bytree": SHARE,
+    "colsample_bynode": SHARE,
+    "reg_alpha": NOT_NEGATIVE,
+    "reg_lambda": NOT_NEGATIVE,
+    "early_stopping_rounds": integer(1),
+    "validation_fraction": partial(check_number, above=0, below=1),
+    "n_jobs": integer(),
+}
+#: Parameters besides those of the boosting library that may be None.
+OPTIONAL = (
+    "n_estimators",
+    "subsample_queries",
+    "early_stopping_rounds",
+    "validation_fraction",
+    "importance_type",
+)
+
+
+def check_values(
+    values: Mapping[str, object], rules: Mapping[str, Rule], of_library: Mapping[str, str]
+) -> None:
+    """Raise ValueError for a value that breaks its rule.
+
+    None leaves the choice to the boosting library, which has the parameters `of_library`.
+    """
+    for name, check in rules.items():
+        may_be_none = name in of_library or name in OPTIONAL
+        if values[name] is not None or not may_be_none:
+            check(name, values[name])
+
 
 #: Arguments of ``fit`` that rankers of the libraries have as parameters.
 OF_FIT = ("eval_metric", "eval_at", "callbacks")

@@ -14,7 +14,7 @@ from boostrank.backends.left_out_queries import best_round
 from boostrank.clusters.collective import StoppedError, Tracker
 from boostrank.clusters.driver import checked_settings, fit_ranker
 from boostrank.clusters.worker import prepare
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import as_random_state
 from boostrank.inputs.table import Table
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads

@@ -11,7 +11,7 @@ import boostrank as br
 from boostrank.backends.left_out_queries import FIXED_TOTAL_STEP, MAX_ROUNDS, MIN_TOTAL_STEP
 from boostrank.backends.lightgbm import parameters as of_lightgbm
 from boostrank.backends.xgboost import parameters as of_xgboost
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import as_random_state
 from boostrank.training.defaults import (
     LARGE_DOCUMENTS,
     LARGE_LEARNING_RATE,

@@ -21,8 +21,7 @@ from pyspark.sql.functions import lit, pandas_udf, pmod, xxhash64
 from boostrank import rankers
 from boostrank.clusters import driver
 from boostrank.clusters.spark import fit
-from boostrank.inputs.checks import check_count
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import as_random_state, check_count
 from boostrank.inputs.table import Table
 from boostrank.metrics import Measure, get_measure
 from boostrank.rankers.base import BoostedRanker
