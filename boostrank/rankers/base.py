@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.interface import Backend
 from boostrank.backends.records import Trained, TrainingSpecification
 from boostrank.inputs.table import TableLike
-from boostrank.rankers.fit import prepare, train_prepared
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.training_queries import TrainingQueries
 from boostrank.training.arguments import (
@@ -28,6 +27,7 @@ from boostrank.training.arguments import (
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import OF_FIT, Rule, Settings
 from boostrank.training.specification import RoundArguments, specify
+from boostrank.training.train import prepare, train_prepared
 
 
 class BoostedRanker(TrainedModel):
