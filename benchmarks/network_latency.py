@@ -40,6 +40,7 @@ import boostrank as br
 from boostrank.clusters.collective import Tracker
 from boostrank.clusters.driver import checked_settings, specify
 from boostrank.clusters.worker import train_worker
+from boostrank.inputs.checks import as_random_state
 from boostrank.inputs.table import Table
 from boostrank.surrogates import Power
 from boostrank.training.features import TrainingFeatures
@@ -149,7 +150,9 @@ def work(library, rank, n_workers, documents, rounds):
     ranker = RANKERS[library](loss, n_estimators=rounds, random_state=0)
     settings, features = checked_settings(ranker, None), TrainingFeatures()
     features.learn(Table(X))
-    specification = specify(settings, features, documents * n_workers, settings.make_random_state())
+    specification = specify(
+        settings, features, documents * n_workers, as_random_state(settings.random_state)
+    )
     rows = [((X, y, qid), np.ones(documents // N_DOCUMENTS, dtype=bool))], {}
     tracker = Tracker(address(rank), n_workers) if rank == 0 else None
     tracker_address = json.loads(

@@ -20,8 +20,8 @@ from scipy.sparse import issparse
 from boostrank.backends.libraries import Parameters
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_count, is_number, refuse
-from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureBlocks, FeatureStream
+from boostrank.inputs.table import is_pandas
 
 if TYPE_CHECKING:
     import pandas as pd

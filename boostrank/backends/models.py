@@ -12,8 +12,8 @@ from typing import Any
 
 from boostrank.backends.libraries import Booster, State, import_backend
 from boostrank.inputs.files import as_path, write_atomically
-from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureBlocks
+from boostrank.inputs.table import is_pandas
 from boostrank.inputs.warnings import warn
 
 #: Name of the field of a model file that contains its checksum.

@@ -6,13 +6,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
-from boostrank.backends.interrupts import interruptible
-
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from boostrank.backends.left_out_queries import QuerySample
 
-#: The value of `verbose` that shows a progress bar.
-BAR = "bar"
 #: Seconds from one line about the progress to the next, where no bar can be shown.
 SECONDS_PER_LINE = 10.0
 
@@ -42,6 +40,8 @@ class ProgressBar:
         self._text = text
         self._title = title
         self._n_done = 0
+        self._task: TaskID
+        self._last_line: float
 
     def __enter__(self) -> Self:
         if self._is_shown:
@@ -53,14 +53,24 @@ class ProgressBar:
             self._progress.stop()
 
     def advance(self, sample: QuerySample | None = None) -> None:
-        """Count one more; here, signals that wait are handled.
-
-        `sample` says how many rounds are to be expected.
-        """
+        """Count one more; `sample` says how many rounds are to be expected."""
+        if not self._is_shown:
+            return
         expected = None if sample is None else sample.expected_rounds()
         if expected:
             self._expect(max(self._n_done + 1, expected))
-        interruptible(self._advance)
+        self._n_done += 1
+        if not self._progress.disable:
+            self._progress.update(self._task, advance=1, description=self._text())
+            return
+        now = time.monotonic()
+        if now - self._last_line >= SECONDS_PER_LINE:
+            self._last_line = now
+            line = f"{self._title}: {self._n_done} of {self._total}"
+            text = self._text()
+            if text:
+                line += f", {text}"
+            self._console.print(line, soft_wrap=True)
 
     def leave_out(self) -> None:
         """Expect one less, which is known already and would make the time left too short."""
@@ -100,19 +110,3 @@ class ProgressBar:
         self._total = total
         if self._is_shown:
             self._progress.update(self._task, total=total)
-
-    def _advance(self) -> None:
-        if not self._is_shown:
-            return
-        self._n_done += 1
-        if not self._progress.disable:
-            self._progress.update(self._task, advance=1, description=self._text())
-            return
-        now = time.monotonic()
-        if now - self._last_line >= SECONDS_PER_LINE:
-            self._last_line = now
-            line = f"{self._title}: {self._n_done} of {self._total}"
-            text = self._text()
-            if text:
-                line += f", {text}"
-            self._console.print(line, soft_wrap=True)

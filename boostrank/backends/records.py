@@ -17,6 +17,8 @@ from boostrank.ndcg.targets import Normalize
 from boostrank.queries.queries import Queries
 from boostrank.surrogates.loss import Loss
 
+#: The value of `verbose` that shows a progress bar.
+BAR = "bar"
 #: Name of a metric, its value, and whether higher is better.
 Result = tuple[str, float, bool]
 
@@ -153,11 +155,6 @@ class TrainingSpecification:
     callbacks: tuple[Any, ...] = ()
     verbose: bool | int | str = False
     init_model: Any = None
-
-    @property
-    def native_objective(self) -> str | None:
-        """Name of the objective, if the boosting library computes it itself."""
-        return self.loss.native_objective
 
 
 class Trained(NamedTuple):

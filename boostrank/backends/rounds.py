@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.left_out_queries import QuerySample
-from boostrank.backends.progress import BAR, ProgressBar
-from boostrank.backends.records import GroupedData, Result, TrainingSpecification, ValidationSet
+from boostrank.backends.records import (
+    BAR,
+    GroupedData,
+    Result,
+    TrainingSpecification,
+    ValidationSet,
+)
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import did_you_mean, refuse
 from boostrank.surrogates.loss import BoundLoss
 
+if TYPE_CHECKING:
+    from boostrank.backends.progress import ProgressBar
+
 
 class Rounds:
     """The rounds of one training, of which both libraries say when one has ended.
-
-    It is a context manager, in which the progress bar is shown if `verbose` asks for it.
 
     Parameters
     ----------
@@ -44,6 +51,8 @@ class Rounds:
         Metrics are printed after each so many rounds; 0 if they are not printed.
     best_model : object or None
         The model after the best round, if rounds change earlier trees and a metric decides.
+    bar : context manager
+        In it, the progress bar is shown if `verbose` asks for it.
     """
 
     def __init__(
@@ -62,16 +71,16 @@ class Rounds:
         self.stops_early = bool(validation) and specification.early_stopping_rounds is not None
         self._keeps_best = changes_trees and self.stops_early
         self.best_model: Any = None
-        has_bar = specification.verbose == BAR
-        self.print_period = 0 if has_bar else int(specification.verbose)
-        self._bar = ProgressBar(specification.n_rounds, has_bar, self.history.last_value)
+        self.print_period = 0
+        self._bar: ProgressBar | None = None
+        if specification.verbose == BAR:
+            # Imported on use: few trainings show it.
+            from boostrank.backends.progress import ProgressBar
 
-    def __enter__(self) -> Self:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.__exit__(*error)
+            self._bar = ProgressBar(specification.n_rounds, True, self.history.last_value)
+        else:
+            self.print_period = int(specification.verbose)
+        self.bar: AbstractContextManager[object] = self._bar or nullcontext()
 
     @property
     def improvement(self) -> Sequence[float]:
@@ -88,12 +97,16 @@ class Rounds:
 
         Here, signals that wait are handled. `copy_model` returns a copy of the present model.
         """
-        self._bar.advance(self.sample)
+        interruptible(self._show_round)
         if not self.stops_early:
             return self.sample is not None and self.sample.should_stop()
         if self._keeps_best and self.history.improved():
             self.best_model = copy_model()
         return self.history.should_stop()
+
+    def _show_round(self) -> None:
+        if self._bar is not None:
+            self._bar.advance(self.sample)
 
 
 class History:

@@ -19,7 +19,7 @@ from boostrank.datasets import read_letor
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part, refuse_first
 from boostrank.inputs.files import open_decompressed
-from boostrank.inputs.frames import advice_on_texts
+from boostrank.inputs.table import advice_on_texts
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
 from boostrank.queries.by_id import ID_COLUMNS

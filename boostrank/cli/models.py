@@ -13,7 +13,7 @@ import pandas as pd
 import typer
 from typer import Argument, Option
 
-from boostrank.backends.progress import BAR
+from boostrank.backends.records import BAR
 from boostrank.cli import documents, options
 from boostrank.cli.documents import (
     QID,

@@ -23,8 +23,7 @@ from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import check_number
 from boostrank.metrics.base import BoundMeasure, Measure
 from boostrank.metrics.labels import check_scores
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.dcg import DCG, Discount
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import query_weights
 

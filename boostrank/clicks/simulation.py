@@ -12,7 +12,7 @@ from boostrank.clicks.log import ClickLog
 from boostrank.clicks.models import ClickModelLike, get_click_model
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import Floats, Ints, as_array, check_lengths, finite_numbers
-from boostrank.inputs.random_state import Seed, as_generator
+from boostrank.inputs.checks import Seed, as_generator
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.gains import check_relevance
 from boostrank.queries.queries import Queries

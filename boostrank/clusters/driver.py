@@ -165,7 +165,7 @@ def fit_ranker(
     n_documents : int
         Number of documents on all workers.
     random_state : RandomState
-        From ``settings.make_random_state()``. The queries to hold out are drawn from it before.
+        From the parameter `random_state`. The queries to hold out are drawn from it before.
     train : callable
         Calls a function on all workers, and returns what the worker of rank 0 returned.
     **options

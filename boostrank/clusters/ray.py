@@ -23,7 +23,7 @@ from boostrank.clusters.driver import HELD_OUT
 from boostrank.clusters.rows import ColocatedData, Rows, as_rows, colocate, stack
 from boostrank.clusters.worker import Selection
 from boostrank.inputs.arrays import Bools
-from boostrank.inputs.checks import check_choice, check_count, named_part
+from boostrank.inputs.checks import as_random_state, check_choice, check_count, named_part
 from boostrank.inputs.table import Table as FeatureTable
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.features import TrainingFeatures, check_features
@@ -148,7 +148,7 @@ def train(
         validation = {HELD_OUT: validation}
     sets = dict(validation)
     settings = driver.checked_settings(local, sets, name="validation")
-    random_state = settings.make_random_state()
+    random_state = as_random_state(settings.random_state)
     tables = [Table("dataset", dataset, [label, qid, weight])]
     for name, watched in sets.items():
         tables.append(Table(f"validation set {name!r}", watched, [label, qid, None]))

@@ -23,8 +23,7 @@ from sklearn.utils import _safe_indexing
 from boostrank.backends.records import GroupedData
 from boostrank.inputs.arrays import Bools, Ints, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import named_part, refuse_first
-from boostrank.inputs.frames import is_pandas
-from boostrank.inputs.table import Table
+from boostrank.inputs.table import Table, is_pandas
 from boostrank.ndcg.labels import as_labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import check_weights

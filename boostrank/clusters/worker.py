@@ -177,7 +177,7 @@ def _bind(
     backend: Backend, specification: TrainingSpecification, data: GroupedData
 ) -> ScaledLoss | None:
     """The loss bound to the labels of this worker; None for an objective of the library."""
-    native = specification.native_objective
+    native = specification.loss.native_objective
     if native is not None:
         # The backend computes these parameters again. Here, they are computed for errors in the
         # labels to be raised.

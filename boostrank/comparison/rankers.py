@@ -29,8 +29,7 @@ from boostrank.comparison.trainings import (
 from boostrank.comparison.versions import versions
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
-from boostrank.inputs.checks import check_count, check_flag, is_count, named_part
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
 from boostrank.model_selection import QueryKFold, with_validation
 from boostrank.model_selection.estimators import accept_qid, needs_validation

@@ -10,8 +10,15 @@ import scipy
 
 from boostrank.datasets.dataset import Dataset
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_count, check_flag, check_number, is_count, refuse
-from boostrank.inputs.random_state import EstimatorSeed, as_random_state
+from boostrank.inputs.checks import (
+    EstimatorSeed,
+    as_random_state,
+    check_count,
+    check_flag,
+    check_number,
+    is_count,
+    refuse,
+)
 from boostrank.ndcg.targets import make_targets
 from boostrank.queries.queries import Queries
 

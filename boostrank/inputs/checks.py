@@ -1,4 +1,4 @@
-"""Checks of settings: counts, numbers in a range and names out of a list; and of numbers in files.
+"""Checks of settings: counts, numbers in a range, names out of a list, and random states.
 
 Messages have the name of the setting, or of the part of the data.
 """
@@ -10,10 +10,10 @@ import difflib
 import functools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,3 +226,52 @@ def check_settings(settings: DataclassInstance) -> None:
     for field in dataclasses.fields(settings):
         if "check" in field.metadata:
             field.metadata["check"](field.name, getattr(settings, field.name))
+
+
+#: The argument `random_state` of functions that draw by a Generator of NumPy.
+Seed: TypeAlias = int | np.random.Generator | None
+#: That of estimators, which draw as scikit-learn does.
+EstimatorSeed: TypeAlias = int | np.random.RandomState | None
+
+
+def as_random_state(random_state: EstimatorSeed) -> np.random.RandomState:
+    """A RandomState, which scikit-learn uses: from None, a seed, or itself.
+
+    Examples
+    --------
+    >>> as_random_state(0).randint(10)
+    5
+    >>> as_random_state("a")
+    Traceback (most recent call last):
+    ValueError: random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got 'a'
+    """
+    from sklearn.utils import check_random_state
+
+    # NumPy takes True and False for the seeds 1 and 0.
+    if not isinstance(random_state, (bool, np.bool_)):
+        with suppress(ValueError):
+            return check_random_state(random_state)
+    raise ValueError(
+        "random_state must be None, an integer from 0 to 2**32 - 1 or a RandomState; got "
+        f"{random_state!r}"
+    )
+
+
+def as_generator(random_state: Seed) -> np.random.Generator:
+    """A Generator of NumPy: from None, a seed, or itself.
+
+    Examples
+    --------
+    >>> int(as_generator(0).integers(10))
+    8
+    >>> as_generator(-1)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: random_state must be None, an integer of at least 0 or a numpy.random.Generator...
+    """
+    if not isinstance(random_state, (bool, np.bool_)):
+        with suppress(TypeError, ValueError):
+            return np.random.default_rng(random_state)
+    raise ValueError(
+        "random_state must be None, an integer of at least 0 or a numpy.random.Generator; got "
+        f"{random_state!r}"
+    )

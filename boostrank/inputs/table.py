@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import as_array, refuse_lazy
-from boostrank.inputs.checks import refuse
-from boostrank.inputs.frames import QID
+from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
 
+#: Name of the column, or of the index level, of a DataFrame that contains the query ids.
+QID = "qid"
+# Columns with more different texts than this, and in most rows different ones, look like ids.
+_MAX_CATEGORIES = 20
+# What columns of objects may have beside None: numbers that pandas keeps as objects.
+_NUMERIC_OBJECTS = ("boolean", "decimal", "integer", "floating", "mixed-integer-float", "empty")
+# Number of rows of a DataFrame that are converted at once to look for infinity.
+_ROWS_PER_BLOCK = 4096
 #: The argument `X`: an array, a sparse matrix, a table of pandas, polars or pyarrow, or files.
 TableLike: TypeAlias = "ArrayLike | sparray | spmatrix | FeatureStream"
 #: The most rows that :meth:`Table.few_numbers` converts.
@@ -26,7 +34,7 @@ FEW_ROWS = 4096
 FLOAT_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Table:
     """Features of documents, one row for each, which are converted once.
 
@@ -47,17 +55,28 @@ class Table:
     """
 
     given: Any
-    _values: FeatureMatrix | None = field(default=None, init=False)
 
-    @property
+    @cached_property
     def values(self) -> FeatureMatrix:
         """An array of one or two dimensions, a sparse matrix, a pandas DataFrame, or files.
 
         Its values may still be other ones than numbers.
         """
-        if self._values is None:
-            self._values = _converted(self.given)
-        return self._values
+        given = self.given
+        if type(given) is np.ndarray and given.dtype in FLOAT_TYPES and given.ndim == 2:
+            return given
+        X: Any = to_pandas(given)
+        kept = (pd.DataFrame, pd.Series, FeatureStream)
+        # Imported on use: it takes long.
+        from scipy.sparse import issparse
+
+        if isinstance(X, kept) or issparse(X):
+            return cast("FeatureMatrix", X)
+        array = as_array(X, "X", keep_shape=True)
+        if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
+            got = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
+            refuse("X", X, "an array of two dimensions with real numbers", got=got)
+        return array
 
     @property
     def names(self) -> list[Any]:
@@ -175,19 +194,158 @@ def to_pandas(X: object) -> Any:
     return X
 
 
-def _converted(given: Any) -> FeatureMatrix:
-    """The values of a table in one of the forms that checks take."""
-    if type(given) is np.ndarray and given.dtype in FLOAT_TYPES and given.ndim == 2:
-        return given
-    X: Any = to_pandas(given)
-    kept = (pd.DataFrame, pd.Series, FeatureStream)
-    # Imported on use: it takes long.
-    from scipy.sparse import issparse
+def index_of(X: object) -> pd.Index | None:
+    """The index of a DataFrame of pandas, unless it has query ids; None for other features."""
+    if is_pandas(X) and QID not in X.index.names:
+        return X.index
+    return None
 
-    if isinstance(X, kept) or issparse(X):
-        return cast("FeatureMatrix", X)
-    array = as_array(X, "X", keep_shape=True)
-    if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
-        got = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
-        refuse("X", X, "an array of two dimensions with real numbers", got=got)
-    return array
+
+def is_pandas(X: object) -> TypeGuard[pd.DataFrame]:
+    """Whether `X` is a DataFrame or a Series of pandas."""
+    # A column may have the name of any attribute, so that only the attributes of the type count.
+    return hasattr(type(X), "iloc")
+
+
+def plain_columns(X: pd.DataFrame, *, takes_infinity: bool) -> pd.DataFrame:
+    """A DataFrame whose columns have categories, or numbers of types that both libraries take.
+
+    Raises
+    ------
+    ValueError
+        For a column of other values, and for infinity, unless `takes_infinity`.
+    """
+    types: dict[Any, Any] = {}
+    categories: dict[int, Any] = {}
+    converted: dict[Any, Any] = {}
+    numbers = []
+    wrong = []
+    for i, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+        if isinstance(dtype, pd.CategoricalDtype):
+            continue
+        if isinstance(dtype, pd.ArrowDtype) and hasattr(dtype.pyarrow_dtype, "index_type"):
+            # astype("category") of pandas raises an error for nulls.
+            array: Any = X.iloc[:, i].array
+            categories[i] = array.__arrow_array__().to_pandas().array
+            continue
+        numbers.append(i)
+        is_object = pd.api.types.is_object_dtype(dtype)
+        if is_object and pd.api.types.infer_dtype(X.iloc[:, i]) in _NUMERIC_OBJECTS:
+            converted[name] = np.float64
+            continue
+        if dtype not in types:
+            types[dtype] = _plain_type(dtype)
+        if types[dtype] is None:
+            wrong.append(name)
+        elif types[dtype] != dtype:
+            converted[name] = types[dtype]
+    if wrong:
+        _refuse_columns(X, wrong)
+    X = replace_columns(X, categories)
+    if converted:
+        X = X.astype(converted)
+    if not takes_infinity:
+        _refuse_infinity(X, numbers)
+    return X
+
+
+def categories_of(X: pd.DataFrame) -> dict[int, pd.Index]:
+    """The categories of each column that has a categorical type, by its index."""
+    types = enumerate(X.dtypes)
+    return {i: dtype.categories for i, dtype in types if isinstance(dtype, pd.CategoricalDtype)}
+
+
+def _plain_type(dtype: Any) -> Any:
+    """The type of a column of numbers, or one in its place that both libraries take.
+
+    It is None if the column has no numbers.
+    """
+    plain = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
+    is_of_arrow = str(plain) in ("bool[pyarrow]", "null[pyarrow]")
+    is_number = pd.api.types.is_numeric_dtype(plain) or is_of_arrow
+    if not is_number or pd.api.types.is_complex_dtype(plain):
+        return None
+    return np.float64 if isinstance(plain, pd.ArrowDtype) else plain
+
+
+def _refuse_columns(X: pd.DataFrame, names: Sequence[Hashable]) -> NoReturn:
+    """Raise ValueError for columns that are no numbers."""
+    columns = {name: X[name].dropna() for name in names}
+    advice = advice_on_texts(columns, f"X.drop(columns={names})", "X[{!r}].astype('category')")
+    got = ", ".join(f"{name!r} of the type {X[name].dtype}" for name in names)
+    refuse("columns of X", names, "numbers, bool or categories", f". {advice}", got=got)
+
+
+def _refuse_infinity(X: pd.DataFrame, numbers: list[int]) -> None:
+    """Raise ValueError if one of these columns contains infinity.
+
+    They are looked at together: single columns of pandas take longer than the prediction of a
+    query.
+    """
+    names = X.columns[numbers]
+    for start in range(0, len(X), _ROWS_PER_BLOCK):
+        columns = X.iloc[start : start + _ROWS_PER_BLOCK]
+        if len(numbers) < X.shape[1]:
+            columns = columns.iloc[:, numbers]
+        infinite = np.isinf(columns.to_numpy(np.float64, na_value=np.nan)).any(axis=0)
+        refuse_first(
+            infinite,
+            lambda i: (
+                f"the column {names[i]!r} of X contains infinity; use NaN for a missing value"
+            ),
+        )
+
+
+def advice_on_texts(columns: Mapping[Any, pd.Series], leave_out: str, categories: str) -> str:
+    """Sentences that say what to do with columns that are neither numbers nor categories.
+
+    Parameters
+    ----------
+    columns : mapping of str to Series
+        Their values that are not missing.
+    leave_out, categories : str
+        How to leave out those that are no features; and how to make categories, with "{}" in place
+        of the name.
+    """
+    texts = {name: values.astype(str) for name, values in columns.items()}
+    dates = [
+        name
+        for name, text in texts.items()
+        if text.str.match(r"\d{4}-\d\d-\d\d|-?\d+ days").mean() == 1
+    ]
+    words = [
+        name
+        for name in texts
+        if name not in dates and pd.api.types.infer_dtype(columns[name]) == "string"
+    ]
+    ids = [
+        name
+        for name in words
+        if texts[name].nunique() > max(_MAX_CATEGORIES, len(columns[name]) / 2)
+    ]
+    others = [name for name in texts if name not in (*dates, *ids)]
+    looks = (
+        f"{', '.join(map(repr, ids))} {'look like ids' if len(ids) > 1 else 'looks like an id'}. "
+        if ids
+        else ""
+    )
+    choices = ""
+    if others:
+        choices = f", or make it categories ({categories.format(others[0])})"
+    if dates:
+        choices += ", or make numbers of dates, such as days since a fixed date"
+    return f"{looks}Leave out what is no feature ({leave_out}){choices}"
+
+
+def replace_columns(X: pd.DataFrame, columns: Mapping[int, Any]) -> pd.DataFrame:
+    """A pandas DataFrame with other columns at these positions.
+
+    The values of the others are not copied.
+
+    The DataFrame of the caller stays as it is.
+    """
+    if columns:
+        X = X.copy(deep=False)
+        for i, column in columns.items():
+            X.isetitem(i, column)
+    return X

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats
-from boostrank.kernels.library import Argument, as_documents, block_rows, call, is_available
-from boostrank.queries.segments import BLOCK_ROWS, Segments
+from boostrank.kernels.library import Argument, as_documents, call, is_available
+from boostrank.queries.segments import Segments
 
 Float32s = NDArray[np.float32]
 #: Gradient and Hessian of a loss at scores, given its targets and the queries of the documents.
@@ -64,13 +64,6 @@ class PairForm(NamedTuple):
 
     name: Literal["pairwise_logistic", "pairwise_squared_hinge", "rank_weighted"]
     settings: tuple[Argument, ...] = ()
-
-
-def rows_at_a_time(form: LossForm | None) -> int:
-    """Number of rows that :func:`write_derivatives` computes at a time; a longer query is one."""
-    if form is None:
-        return BLOCK_ROWS
-    return block_rows()
 
 
 def write_derivatives(

@@ -133,13 +133,14 @@ def _converted(argument: Argument, kind: ArgumentType) -> object:
     """
     if not isinstance(kind, np.dtype):
         return kind(argument)  # type: ignore[arg-type]
-    if not isinstance(argument, np.ndarray) or not _is_vector(argument, kind):
+    if (
+        not isinstance(argument, np.ndarray)
+        or argument.dtype != kind
+        or argument.ndim != 1
+        or not argument.flags.c_contiguous
+    ):
         raise TypeError(f"an argument must be a contiguous array of {kind} with one dimension")
     return ctypes.c_void_p(argument.ctypes.data)
-
-
-def _is_vector(array: NDArray[np.generic], dtype: np.dtype[np.generic]) -> bool:
-    return array.dtype == dtype and array.ndim == 1 and array.flags.c_contiguous
 
 
 @lru_cache(maxsize=1)

@@ -12,8 +12,12 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, refuse_first
-from boostrank.kernels.first_ranks import for_each_ranked
-from boostrank.kernels.ranked_measures import PerBlock, RankedMeasure, ranked_measure
+from boostrank.kernels.ranked_measures import (
+    PerBlock,
+    RankedMeasure,
+    for_each_ranked,
+    ranked_measure,
+)
 from boostrank.metrics.labels import CheckedLabels, GroupedLabels, labels_scores_queries
 from boostrank.metrics.names import measure_name, register
 from boostrank.ndcg.dcg import DCG

@@ -19,8 +19,7 @@ from boostrank.metrics.base import (
     sum_over_ranks,
 )
 from boostrank.metrics.labels import GroupedLabels
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import check_cutoff
+from boostrank.ndcg.dcg import DCG, check_cutoff
 from boostrank.queries.rankings import RankedBlock, Ties
 from boostrank.queries.segments import Segments
 

@@ -19,8 +19,7 @@ from boostrank.metrics.base import (
     sum_over_ranks,
 )
 from boostrank.metrics.labels import GroupedLabels, check_scores, require_ids
-from boostrank.ndcg.dcg import DCG, ratio_to_ideal
-from boostrank.ndcg.discounts import Discount, check_cutoff
+from boostrank.ndcg.dcg import DCG, Discount, check_cutoff, ratio_to_ideal
 from boostrank.ndcg.gains import Gain, check_relevance
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock, Ties

@@ -16,8 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 from sklearn.utils.validation import _num_samples
 
 from boostrank.inputs.arrays import check_lengths, refuse_lazy
-from boostrank.inputs.checks import check_number, refuse
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import as_random_state, check_number, refuse
 from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.registry import MeasuresLike
 from boostrank.metrics.scorers import Estimator, call_with_qid

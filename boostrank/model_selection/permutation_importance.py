@@ -11,10 +11,8 @@ from scipy import sparse as sp
 from sklearn.utils import _safe_indexing
 
 from boostrank.inputs.arrays import Floats, Ints, as_array
-from boostrank.inputs.checks import check_count
-from boostrank.inputs.frames import is_pandas
-from boostrank.inputs.random_state import as_random_state
-from boostrank.inputs.table import to_pandas
+from boostrank.inputs.checks import as_random_state, check_count
+from boostrank.inputs.table import is_pandas, to_pandas
 from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.registry import MeasureLike
 from boostrank.metrics.scorers import Estimator, call_with_qid

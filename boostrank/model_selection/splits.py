@@ -12,8 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
-from boostrank.inputs.checks import check_count, check_number, named_part
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
 from boostrank.inputs.table import Table
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.labels import Labels

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Ints
 from boostrank.inputs.checks import refuse
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import Discount, check_cutoff
+from boostrank.ndcg.dcg import DCG, Discount, check_cutoff
 from boostrank.queries.segments import Segments
 
 Cutoff = int | float | tuple[str, float] | None

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
 from boostrank.inputs.checks import is_count, refuse_first
-from boostrank.inputs.frames import QID
-from boostrank.inputs.table import to_pandas
+from boostrank.inputs.table import QID, to_pandas
 from boostrank.queries.queries import id_index, other_type, python_scalar
 from boostrank.queries.segments import Values
 

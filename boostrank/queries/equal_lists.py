@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureBlocks, FeatureStream
+from boostrank.inputs.table import is_pandas
 from boostrank.queries.queries import Queries
 
 Hashes = NDArray[np.uint64]

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Ints, as_array, check_lengths
 from boostrank.inputs.checks import named_part, refuse, refuse_first
-from boostrank.inputs.frames import QID
-from boostrank.inputs.table import Table
+from boostrank.inputs.table import QID, Table
 from boostrank.queries.segments import Segments, Values
 
 #: Features: an array, a sparse matrix, or a table of pandas, polars or pyarrow.

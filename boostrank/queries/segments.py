@@ -271,13 +271,13 @@ class Segments:
         A longer segment is one block.
         """
         if n_rows not in self._blocks:
-            self._blocks[n_rows] = [self._block(segments) for segments in parts(self.ends, n_rows)]
+            blocks = []
+            for segments in parts(self.ends, n_rows):
+                indptr = self.indptr[segments.start : segments.stop + 1]
+                rows = slice(int(indptr[0]), int(indptr[-1]))
+                blocks.append(Block(segments, rows, Segments(indptr - rows.start)))
+            self._blocks[n_rows] = blocks
         return self._blocks[n_rows]
-
-    def _block(self, segments: slice) -> Block:
-        indptr = self.indptr[segments.start : segments.stop + 1]
-        rows = slice(int(indptr[0]), int(indptr[-1]))
-        return Block(segments, rows, Segments(indptr - rows.start))
 
     def _is_first_of_run(self, values: Values) -> Bools:
         """Whether each row is the first of its segment, or differs from the row before it."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, as_floats
 from boostrank.inputs.checks import refuse, refuse_first
-from boostrank.inputs.frames import is_pandas
+from boostrank.inputs.table import is_pandas
 from boostrank.queries.queries import Queries, id_index
 
 #: Advice for losses and objectives that take only weights of queries.

@@ -15,8 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.records import GroupedData, Trained
 from boostrank.inputs.arrays import Bools, Floats, Ints
-from boostrank.inputs.checks import check_count, check_number, named_part
-from boostrank.inputs.random_state import EstimatorSeed, as_random_state
+from boostrank.inputs.checks import (
+    EstimatorSeed,
+    as_random_state,
+    check_count,
+    check_number,
+    named_part,
+)
 from boostrank.inputs.table import TableLike
 from boostrank.metrics.registry import default_measure
 from boostrank.queries.equal_lists import numbers_of_lists
@@ -25,9 +30,9 @@ from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.training_queries import TrainingQueries
+from boostrank.training.arguments import TrainingArguments
 from boostrank.training.data import training_data
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.fit_arguments import TrainingArguments
 from boostrank.training.settings import Settings
 
 

@@ -17,15 +17,18 @@ from boostrank.backends.interface import Backend
 from boostrank.backends.records import Trained, TrainingSpecification
 from boostrank.inputs.table import TableLike
 from boostrank.ndcg.dcg import DCG
-from boostrank.rankers.fit import prepare, train_prepared
 from boostrank.rankers.model import TrainedModel
 from boostrank.rankers.training_queries import TrainingQueries
-from boostrank.training.arguments import takes_other_names
+from boostrank.training.arguments import (
+    EvalArguments,
+    EvalSets,
+    TrainingArguments,
+    takes_other_names,
+)
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.fit_arguments import EvalArguments, EvalSets, TrainingArguments
-from boostrank.training.rules import Rule
-from boostrank.training.settings import OF_FIT, Settings
+from boostrank.training.settings import OF_FIT, Rule, Settings
 from boostrank.training.specification import RoundArguments, specify
+from boostrank.training.train import prepare, train_prepared
 
 
 class BoostedRanker(TrainedModel):
@@ -407,7 +410,7 @@ class BoostedRanker(TrainedModel):
         )
         trained = train_prepared(settings, specification, prepared, evaluation)
         self._set_fitted(trained, prepared.features, specification)
-        self._trained_on = TrainingQueries.of(prepared.queries, X, y)
+        self._trained_on = TrainingQueries.of(prepared.data.queries, X, y)
         return self
 
     @property
@@ -428,7 +431,7 @@ class BoostedRanker(TrainedModel):
     ) -> None:
         """Set the attributes of a ranker that was trained with `specification`."""
         self._set_model(trained, features)
-        self.objective_ = specification.native_objective or self.objective
+        self.objective_ = specification.loss.native_objective or self.objective
         self.learning_rate_ = specification.parameters.get(
             self._backend.parameters.PARAMETERS["learning_rate"]
         )

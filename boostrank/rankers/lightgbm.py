@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.interface import Backend
 from boostrank.backends.lightgbm import backend as lightgbm_backend
-from boostrank.inputs.random_state import EstimatorSeed
-from boostrank.ndcg.discounts import Discount
+from boostrank.inputs.checks import EstimatorSeed
+from boostrank.ndcg.dcg import Discount
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.targets import Normalize
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.losses import DEFAULT_LOSS, Objective
-from boostrank.training.rules import RULES, Rule, integer, one_of
+from boostrank.training.settings import RULES, Rule, integer, one_of
 
 
 class NamesOfLGBMRanker(BoostedRanker):

@@ -22,9 +22,8 @@ from boostrank.inputs.checks import (
     check_flag,
     named_part,
 )
-from boostrank.inputs.frames import QID
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
-from boostrank.inputs.table import Table, TableLike
+from boostrank.inputs.table import QID, Table, TableLike
 from boostrank.ndcg.labels import as_labels
 from boostrank.queries.queries import Queries, require_qid, table_and_qid
 from boostrank.rankers.prediction_rounds import rounds_to_use

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Ints
-from boostrank.inputs.frames import index_of
+from boostrank.inputs.table import index_of
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Queries, id_index

@@ -13,16 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.interface import Backend
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
+from boostrank.inputs.checks import EstimatorSeed
 from boostrank.inputs.files import as_path
-from boostrank.inputs.random_state import EstimatorSeed
-from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.dcg import Discount
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.targets import Normalize
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.lightgbm import LightGBMRanker
 from boostrank.training.losses import DEFAULT_LOSS, Objective
-from boostrank.training.rules import NOT_NEGATIVE, RULES, Rule, integer, one_of
-from boostrank.training.settings import OF_FIT
+from boostrank.training.settings import NOT_NEGATIVE, OF_FIT, RULES, Rule, integer, one_of
 
 
 class NamesOfXGBRanker(BoostedRanker):

@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice, refuse
 from boostrank.inputs.files import write_lines
-from boostrank.inputs.frames import is_pandas
-from boostrank.inputs.table import Table
+from boostrank.inputs.table import Table, is_pandas
 from boostrank.inputs.warnings import warn
 from boostrank.serving.documents import SOLR_LARGEST, SOLR_ZERO, WRITERS, write_solr_wrapper
 from boostrank.serving.evaluators import CHANGES, FORMATS, EngineModel, read_model, read_version

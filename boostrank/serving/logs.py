@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from boostrank.inputs.checks import check_choice, named_part, refuse
-from boostrank.inputs.frames import QID
+from boostrank.inputs.table import QID
 from boostrank.serving.evaluators import Document
 from boostrank.serving.requests import check_absent, feature_names
 

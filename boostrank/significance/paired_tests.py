@@ -11,8 +11,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Floats, as_floats
-from boostrank.inputs.checks import check_count, check_number
-from boostrank.inputs.random_state import as_generator
+from boostrank.inputs.checks import as_generator, check_count, check_number
 from boostrank.inputs.warnings import warn
 from boostrank.significance.differences import (
     ROUNDING,

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats
-from boostrank.kernels.derivatives import LossForm, rows_at_a_time, write_derivatives
+from boostrank.kernels.derivatives import LossForm, write_derivatives
+from boostrank.kernels.library import block_rows
 from boostrank.queries.queries import Queries
-from boostrank.queries.segments import Block, Segments
+from boostrank.queries.segments import BLOCK_ROWS, Block, Segments
 from boostrank.queries.threads import for_each
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.surrogates.loss import BoostingFunction, BoundLoss
@@ -127,7 +128,7 @@ class ScaledLoss(BoundLoss):
         """
         n_documents = self.queries.n_documents
         buffers = (np.empty(n_documents, np.float32), np.empty(n_documents, np.float32))
-        return lambda scores: self.gradient_hessian(scores, buffers)
+        return partial(self.gradient_hessian, out=buffers)
 
     def check_finite(self, values: NDArray[Any], scores: NDArray[Any], documents: slice) -> None:
         """Raise FloatingPointError unless scores, gradients or Hessians of documents are finite."""
@@ -243,7 +244,8 @@ class BoundSurrogate(ScaledLoss):
         self.weights = weights
 
     def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
-        blocks = self.device_blocks or self.queries.blocks(rows_at_a_time(self.form))
+        n_rows = BLOCK_ROWS if self.form is None else block_rows()
+        blocks = self.device_blocks or self.queries.blocks(n_rows)
         for_each(partial(self._write_block, scores, results), blocks)
 
     def _write_block(
@@ -251,7 +253,8 @@ class BoundSurrogate(ScaledLoss):
     ) -> None:
         _, documents, segments = block
         values: Floats = scores[documents].astype(np.float64, copy=False)
-        gradient, hessian = (result[documents] for result in results)
+        gradient = results[0][documents]
+        hessian = results[1][documents]
         are_finite = write_derivatives(
             self.form,
             self._derivatives,

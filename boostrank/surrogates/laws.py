@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.random_state import as_generator
+from boostrank.inputs.checks import as_generator
 from boostrank.queries.segments import Segments
 from boostrank.surrogates.base import Surrogate
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_count
-from boostrank.inputs.random_state import as_generator
+from boostrank.inputs.checks import as_generator, check_count
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.targets import Normalize
 from boostrank.surrogates import Surrogate, get_surrogate

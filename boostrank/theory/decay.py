@@ -21,8 +21,7 @@ from scipy import special
 
 from boostrank.inputs.arrays import Ints, as_floats
 from boostrank.inputs.checks import refuse
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.dcg import DCG, Discount
 from boostrank.ndcg.long_lists import Cutoff, is_constant, share_kept
 
 Verdict = Literal["feasible", "boundary", "too fast"]

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_floats
-from boostrank.inputs.checks import refuse
-from boostrank.inputs.random_state import as_generator
+from boostrank.inputs.checks import as_generator, refuse
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.gains import check_relevance
 from boostrank.ndcg.targets import Normalize, make_targets

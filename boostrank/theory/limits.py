@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.dcg import DCG, Discount
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.long_lists import Cutoff, is_constant, ranks_kept, share_kept
 from boostrank.theory.decay import bounded_sums, decay_power, lengths_of_lists

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.checks import check_count
-from boostrank.inputs.random_state import as_generator
+from boostrank.inputs.checks import as_generator, check_count
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.targets import Normalize
 from boostrank.queries.segments import Segments

@@ -13,11 +13,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
-from boostrank.inputs.checks import check_count
-from boostrank.inputs.random_state import as_generator
+from boostrank.inputs.checks import as_generator, check_count
 from boostrank.metrics import check_scores
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.dcg import DCG, Discount
 from boostrank.ndcg.gains import Gain, check_relevance
 from boostrank.ndcg.long_lists import (
     CUTOFFS,

@@ -19,8 +19,7 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import BoundMeasure, Measure, get_measure
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.dcg import DCG, Discount
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.labels import as_labels
 from boostrank.ndcg.targets import NORMALIZATIONS, Normalize

@@ -13,9 +13,8 @@ from sklearn.utils import _safe_indexing
 from boostrank.backends.records import GroupedData
 from boostrank.inputs.arrays import Ints, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import refuse
-from boostrank.inputs.frames import QID
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
-from boostrank.inputs.table import Table
+from boostrank.inputs.table import QID, Table
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.queries import (
     ESTIMATOR_ADVICE,
@@ -25,8 +24,8 @@ from boostrank.queries.queries import (
     table_and_qid,
 )
 from boostrank.queries.weights import document_weights
+from boostrank.training.arguments import TrainingArguments
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.fit_arguments import TrainingArguments
 
 
 class FeaturesOfLists(Protocol):

@@ -14,9 +14,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from boostrank.backends.features import Features
-from boostrank.inputs.frames import QID, categories_of, plain_columns, replace_columns
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
-from boostrank.inputs.table import FLOAT_TYPES, Table
+from boostrank.inputs.table import (
+    FLOAT_TYPES,
+    QID,
+    Table,
+    categories_of,
+    plain_columns,
+    replace_columns,
+)
 
 
 @dataclass(frozen=True)

@@ -1,32 +1,85 @@
-"""The settings of a ranker: its parameters, checked, by the names of the ranker."""
+"""The settings of a ranker: its parameters, by the names of the ranker, checked by their rules."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy.random import RandomState
 
 from boostrank.backends.interface import Backend, LibraryParameters
 from boostrank.inputs.arrays import Bools
-from boostrank.inputs.checks import refuse
-from boostrank.inputs.random_state import as_random_state
+from boostrank.inputs.checks import check_choice, check_count, check_number, refuse
 from boostrank.inputs.warnings import warn
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import Discount
+from boostrank.ndcg.dcg import DCG, Discount
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.targets import Normalize
 from boostrank.queries.queries import draw_queries_to_hold_out
 from boostrank.surrogates.loss import Loss
 from boostrank.training.losses import DEFAULT_LOSS, resolve_loss
-from boostrank.training.rules import Rule, check_values
 from boostrank.training.translation import Values, translate
 
 if TYPE_CHECKING:
     from boostrank.training.query_features import QueryFeatures
+
+#: A function of the name and the value of a parameter, which raises ValueError for a value without
+#: a meaning.
+Rule = Callable[[str, object], None]
+
+
+def integer(smallest: int | None = None) -> Rule:
+    """Integers of at least `smallest`; a bool is no integer."""
+    return partial(check_count, smallest=smallest)
+
+
+def one_of(*names: str) -> Rule:
+    """One of these strings."""
+    return partial(check_choice, choices=names)
+
+
+NOT_NEGATIVE: Rule = partial(check_number, smallest=0)
+SHARE: Rule = partial(check_number, above=0, largest=1)
+#: Rules of the parameters that both rankers have.
+RULES: Mapping[str, Rule] = {
+    "n_estimators": integer(1),
+    "subsample_queries": SHARE,
+    "learning_rate": partial(check_number, above=0),
+    "min_child_weight": NOT_NEGATIVE,
+    "subsample": SHARE,
+    "colsample_bytree": SHARE,
+    "colsample_bynode": SHARE,
+    "reg_alpha": NOT_NEGATIVE,
+    "reg_lambda": NOT_NEGATIVE,
+    "early_stopping_rounds": integer(1),
+    "validation_fraction": partial(check_number, above=0, below=1),
+    "n_jobs": integer(),
+}
+#: Parameters besides those of the boosting library that may be None.
+OPTIONAL = (
+    "n_estimators",
+    "subsample_queries",
+    "early_stopping_rounds",
+    "validation_fraction",
+    "importance_type",
+)
+
+
+def check_values(
+    values: Mapping[str, object], rules: Mapping[str, Rule], of_library: Mapping[str, str]
+) -> None:
+    """Raise ValueError for a value that breaks its rule.
+
+    None leaves the choice to the boosting library, which has the parameters `of_library`.
+    """
+    for name, check in rules.items():
+        may_be_none = name in of_library or name in OPTIONAL
+        if values[name] is not None or not may_be_none:
+            check(name, values[name])
+
 
 #: Arguments of ``fit`` that rankers of the libraries have as parameters.
 OF_FIT = ("eval_metric", "eval_at", "callbacks")
@@ -122,17 +175,23 @@ class Settings:
                 "share of the rows"
             )
         unused = frozenset(refused.keys() & set(library.PARAMETERS.values()))
-        _refuse_unused(library, unused, refused, values, defaults)
-        own = {field.name: values[field.name] for field in _own_fields(cls)}
-        own["query_features"] = _transformer(values["query_features"], handed_on)
-        return cls(
-            backend=backend,
-            loss=loss,
-            of_library={name: values[name] for name in library.PARAMETERS},
-            native=handed_on,
-            unused=unused,
-            **own,
-        )
+        if unused:
+            _refuse_unused(library, unused, refused, values, defaults)
+        checked = {}
+        for field in dataclasses.fields(cls):
+            if field.name in values:
+                checked[field.name] = values[field.name]
+        if values["query_features"] is not None:
+            # Imported on use: few trainings need it.
+            from boostrank.training.query_features import as_query_features
+
+            checked["query_features"] = as_query_features(values["query_features"], handed_on)
+        checked["backend"] = backend
+        checked["loss"] = loss
+        checked["of_library"] = {name: values[name] for name in library.PARAMETERS}
+        checked["native"] = handed_on
+        checked["unused"] = unused
+        return cls(**checked)
 
     @property
     def dcg(self) -> DCG:
@@ -162,31 +221,11 @@ class Settings:
         if early_stopping_metric is not None and not stops_early:
             raise ValueError("early_stopping_metric needs early_stopping_rounds")
 
-    def make_random_state(self) -> RandomState:
-        """A generator of the random numbers of one call of ``fit``."""
-        return as_random_state(self.random_state)
-
     def kept_lists(self, n_lists: int, random_state: RandomState) -> Bools | None:
         """Mask of the lists to train on; None if `validation_fraction` holds none out."""
         if self.validation_fraction is None:
             return None
         return ~draw_queries_to_hold_out(n_lists, self.validation_fraction, random_state)
-
-
-def _own_fields(cls: type[Settings]) -> list[dataclasses.Field[Any]]:
-    """The fields that have the names of parameters of the ranker."""
-    others = ("backend", "loss", "of_library", "native", "unused")
-    return [field for field in dataclasses.fields(cls) if field.name not in others]
-
-
-def _transformer(setting: object, native: Values) -> QueryFeatures | None:
-    """The transformer that the parameter `query_features` stands for, not fitted."""
-    if setting is None:
-        return None
-    # Imported on use: few trainings need it.
-    from boostrank.training.query_features import as_query_features
-
-    return as_query_features(setting, native)
 
 
 def _refuse_unused(
@@ -197,8 +236,6 @@ def _refuse_unused(
     defaults: Values,
 ) -> None:
     """Raise ValueError for a parameter that was given, and that the library does not have."""
-    if not unused:
-        return
     for name, canonical in library.PARAMETERS.items():
         is_given = values[name] is not None and values[name] != defaults[name]
         if canonical in unused and is_given:

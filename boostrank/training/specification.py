@@ -10,8 +10,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from boostrank.backends.features import resolve_features
-from boostrank.backends.progress import BAR
-from boostrank.backends.records import TrainingSpecification
+from boostrank.backends.records import BAR, TrainingSpecification
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
 from boostrank.training import defaults
@@ -148,9 +147,9 @@ def _metrics(settings: Settings, arguments: RoundArguments) -> Metrics:
     The library's own objectives have the metrics of its own ranker, of which the last one decides,
     if there are no others and no cutoff.
     """
-    given = arguments.eval_metric, arguments.eval_at, settings.eval_metric, settings.eval_at
     native = settings.loss.native_objective
-    if native is None and all(value is None for value in given):
+    has_none = arguments.eval_metric is None and settings.eval_metric is None
+    if native is None and has_none and arguments.eval_at is None and settings.eval_at is None:
         return Metrics((), {}, 0)
     # Imported on use: most trainings have no metrics.
     from boostrank.training.metrics_of_fit import as_metrics

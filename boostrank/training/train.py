@@ -1,23 +1,125 @@
-"""Trainings on all queries, or on those that are not held out."""
+"""The steps of ``fit``: prepare the data, bind the validation sets and the loss, and train."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+
+from numpy.random import RandomState
 
 from boostrank.backends.interface import Backend
 from boostrank.backends.interrupts import defer_interrupts
 from boostrank.backends.left_out_queries import best_round
+from boostrank.backends.models import warn_without_splits
 from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
-from boostrank.inputs.arrays import Bools, Floats
-from boostrank.inputs.checks import named_part
+from boostrank.inputs.arrays import Bools, Floats, as_floats
+from boostrank.inputs.checks import as_random_state, named_part
+from boostrank.inputs.warnings import warn
+from boostrank.ndcg.gains import warn_of_large_labels
+from boostrank.ndcg.labels import Labels
+from boostrank.queries.equal_lists import numbers_of_lists
+from boostrank.queries.threads import use_threads
+from boostrank.training.arguments import EvalArguments, TrainingArguments
+from boostrank.training.data import training_data
+from boostrank.training.features import TrainingFeatures
+from boostrank.training.settings import Settings
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """The data of a training, checked and grouped by query.
+
+    Attributes
+    ----------
+    arguments : TrainingArguments
+        The data as they were given.
+    data : GroupedData
+        Without queries of weight 0, and without copies that are added later.
+    features : TrainingFeatures
+    kept : ndarray of bool, shape (n_queries,), or None
+        The queries to train on; None means all.
+    random_state : RandomState
+        For what is drawn later.
+    """
+
+    arguments: TrainingArguments
+    data: GroupedData
+    features: TrainingFeatures
+    kept: Bools | None
+    random_state: RandomState
+
+
+def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> PreparedData:
+    """Check the data, group it by query, and draw the queries to hold out.
+
+    `receiver` is the name of the class of the ranker, for messages.
+    """
+    random_state = as_random_state(settings.random_state)
+    # Validation sets are compared with the labels as they were given.
+    shifted = arguments
+    if settings.loss.native_objective == "rank:pairwise":
+        shifted = _with_labels_from_0(arguments)
+    data, features = training_data(
+        receiver,
+        shifted,
+        takes_infinity=settings.backend.takes_infinity(settings.native),
+        query_features=settings.query_features,
+    )
+    weights = data.labels.weighted(data.weights)
+    if weights is not None:
+        has_weight = data.queries.sum(weights) > 0
+        if not has_weight.all():
+            # The libraries would count the documents of the others, in leaves and in bins.
+            data = data.take(has_weight)
+    warn_of_large_labels(data.labels.per_document, settings.gain)
+    kept = None
+    if settings.validation_fraction is not None:
+        # Held-out lists would be known from their copies.
+        numbers = numbers_of_lists(data.X, data.labels.per_document, data.queries)
+        kept_lists = settings.kept_lists(int(numbers.max()) + 1, random_state)
+        kept = None if kept_lists is None else kept_lists[numbers]
+    return PreparedData(arguments, data, features, kept, random_state)
+
+
+def train_prepared(
+    settings: Settings,
+    specification: TrainingSpecification,
+    prepared: PreparedData,
+    evaluation: EvalArguments,
+) -> Trained:
+    """Train on the prepared data; a warning says if nothing was learned about the order."""
+    data = prepared.data
+    kept = prepared.kept
+    transformer = settings.query_features
+    with use_threads(settings.n_jobs):
+        validation: list[ValidationSet] = []
+        if evaluation.are_given:
+            # Imported on use, because it imports the measures.
+            from boostrank.training.validation import eval_sets
+
+            for data_set in eval_sets(evaluation, prepared.arguments):
+                validation.append(data_set.bind(specification, data, prepared.features))
+        if transformer is not None and transformer.cut_copies:
+            data, kept = transformer.with_cut_copies(data, kept, prepared.random_state)
+        remaining = data
+        if kept is not None:
+            remaining, held_out = _hold_out(specification, data, kept)
+            validation = [held_out]
+        trained = train(settings.backend, specification, remaining, validation)
+    sameness = data.labels.sameness(data.queries)
+    if not trained.has_splits:
+        warn_without_splits(sameness)
+    elif sameness:
+        warn(f"the ranker has learned nothing about the order within queries: {sameness}")
+    return trained
 
 
 def train(
     backend: Backend,
     specification: TrainingSpecification,
     data: GroupedData,
-    validation: Sequence[ValidationSet] = (),
+    validation: Sequence[ValidationSet],
 ) -> Trained:
     """Check the categorical features, bind the loss to the data, and train.
 
@@ -43,20 +145,31 @@ def train(
     return trained
 
 
-def train_on_kept(
-    backend: Backend, specification: TrainingSpecification, data: GroupedData, kept: Bools
-) -> Trained:
-    """Train on the queries in `kept`, shape (n_queries,); the others are the validation set."""
+def _hold_out(
+    specification: TrainingSpecification, data: GroupedData, kept: Bools
+) -> tuple[GroupedData, ValidationSet]:
+    """The data of the queries in `kept`, shape (n_queries,), and the others as validation set."""
     # Imported on use, because it imports the measures.
     from boostrank.training.validation import bind_metrics
 
     with named_part("the queries that validation_fraction holds out"):
         held_out = data.take(~kept)
         metrics = bind_metrics(specification, held_out)
-    validation = ValidationSet("valid_0", held_out, metrics, is_named=False)
     with named_part("the queries that validation_fraction leaves to train on"):
         remaining = data.take(kept)
-    return train(backend, specification, remaining, [validation])
+    return remaining, ValidationSet("valid_0", held_out, metrics, is_named=False)
+
+
+def _with_labels_from_0(arguments: TrainingArguments) -> TrainingArguments:
+    """The arguments with labels that are shifted to 0 or more, if some are negative.
+
+    XGBoost's "rank:pairwise" looks only at which label is larger, and measures need labels of 0 or
+    more.
+    """
+    if isinstance(arguments.y, Labels):
+        return arguments
+    labels = as_floats(arguments.y, "y")
+    return replace(arguments, y=labels - min(0.0, labels.min(initial=0.0)))
 
 
 def _choice_of_rounds(specification: TrainingSpecification, trained: Trained) -> str:

@@ -16,9 +16,9 @@ from boostrank.inputs.table import Table
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import default_measure
 from boostrank.ndcg.labels import as_labels
+from boostrank.training.arguments import EvalArguments, TrainingArguments
 from boostrank.training.data import features_and_qid, group_data
 from boostrank.training.features import TrainingFeatures, check_features
-from boostrank.training.fit_arguments import EvalArguments, TrainingArguments
 
 #: Default name of a validation set that is the training data.
 TRAINING = "training"

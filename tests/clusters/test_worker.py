@@ -14,6 +14,7 @@ from boostrank.backends.left_out_queries import best_round
 from boostrank.clusters.collective import StoppedError, Tracker
 from boostrank.clusters.driver import checked_settings, fit_ranker
 from boostrank.clusters.worker import prepare
+from boostrank.inputs.checks import as_random_state
 from boostrank.inputs.table import Table
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
@@ -122,7 +123,9 @@ def train_in_threads(ranker, parts, validation=None):
 
     settings, features = checked_settings(ranker, [()] if validation else None), TrainingFeatures()
     features.learn(Table(parts[0][0]))
-    fit_ranker(ranker, settings, features, len(parts[0][1]), settings.make_random_state(), train)
+    fit_ranker(
+        ranker, settings, features, len(parts[0][1]), as_random_state(settings.random_state), train
+    )
     return ranker
 
 

@@ -12,9 +12,8 @@ from cases import for_each
 import boostrank as br
 from boostrank import datasets, metrics, model_selection, preferences, significance, theory
 from boostrank.inputs import checks
-from boostrank.inputs.random_state import as_random_state
-from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.discounts import check_cutoff
+from boostrank.inputs.checks import as_random_state
+from boostrank.ndcg.dcg import DCG, check_cutoff
 from hostile.entry_points import RANKERS, tiny
 from hostile.outcomes import check_fault
 

@@ -8,8 +8,8 @@ from cases import for_each
 
 import boostrank as br
 from boostrank.inputs.arrays import as_array
+from boostrank.training.arguments import TrainingArguments
 from boostrank.training.data import training_data
-from boostrank.training.fit_arguments import TrainingArguments
 
 NAN = float("nan")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from measure_definitions import FOR_ARRAYS
 
 import boostrank as br
-from boostrank.kernels.first_ranks import for_each_ranked
+from boostrank.kernels.ranked_measures import for_each_ranked
 from boostrank.metrics import get_measure
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock

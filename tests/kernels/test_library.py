@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boostrank.kernels import library
-from boostrank.kernels.first_ranks import first_ranks
+from boostrank.kernels.ranked_measures import first_ranks
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import PairwiseLogistic, PairwiseSquared, get_surrogate
 

@@ -432,6 +432,14 @@ def test_negative_labels_of_pairs_are_shifted(data):
         small(br.XGBoostRanker, "rank:ndcg").fit(X, y - 2.0, qid)
 
 
+def test_the_training_data_with_negative_labels_are_known_as_a_validation_set(data):
+    X, y, qid = data
+    labels = y - 2.0
+    ranker = small(br.XGBoostRanker, "rank:pairwise")
+    ranker.fit(X, labels, qid, eval_set=[(X, labels, qid)], eval_metric="ndcg@10")
+    assert list(ranker.evals_result_) == ["training"]
+
+
 @pytest.mark.parametrize("name", ["gain", "importance_type"])
 def test_parameters_without_a_default_of_the_library_may_not_be_none(ranker_class, data, name):
     ranker = small(ranker_class, **{name: None})

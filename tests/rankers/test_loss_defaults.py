@@ -11,6 +11,7 @@ import boostrank as br
 from boostrank.backends.left_out_queries import FIXED_TOTAL_STEP, MAX_ROUNDS, MIN_TOTAL_STEP
 from boostrank.backends.lightgbm import parameters as of_lightgbm
 from boostrank.backends.xgboost import parameters as of_xgboost
+from boostrank.inputs.checks import as_random_state
 from boostrank.training.defaults import (
     LARGE_DOCUMENTS,
     LARGE_LEARNING_RATE,
@@ -42,7 +43,9 @@ def specified(ranker_class):
         features.n_features_in_ = n_features
         settings = ranker_class(*objective, **parameters)._settings()
         shape = n_documents, n_features + n_added
-        return specify(settings, features, shape, settings.make_random_state(), RoundArguments())
+        return specify(
+            settings, features, shape, as_random_state(settings.random_state), RoundArguments()
+        )
 
     return of_ranker
 

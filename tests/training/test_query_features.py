@@ -13,8 +13,8 @@ from sklearn.utils.validation import _num_samples
 
 import boostrank as br
 from boostrank.inputs import streams
+from boostrank.training.arguments import TrainingArguments
 from boostrank.training.data import training_data
-from boostrank.training.fit_arguments import TrainingArguments
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")

@@ -13,8 +13,8 @@ from scipy.sparse import csr_matrix, issparse, isspmatrix
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.libraries import import_backend
 from boostrank.backends.lightgbm.parameters import FEATURE_NAMES
-from boostrank.inputs.frames import is_pandas
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
+from boostrank.inputs.table import is_pandas
 
 if TYPE_CHECKING:
     from lightgbm import Dataset

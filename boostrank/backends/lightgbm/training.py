@@ -60,7 +60,7 @@ def train(
     if is_dart and objective is not None:
         callbacks.append(FirstRound())
     counter = RoundCounter()
-    with rounds:
+    with rounds.bar:
         booster = lgb.train(
             of_training,
             dataset,
@@ -162,7 +162,7 @@ def _check(
             "boosting='rf' is not for rankers, because LightGBM's random forests take no custom "
             "objective: set 'gbdt' or 'dart'"
         )
-    if data.position is not None and specification.native_objective != "lambdarank":
+    if data.position is not None and specification.loss.native_objective != "lambdarank":
         # LightGBM would take positions for rank_xendcg, and ignore them.
         raise ValueError(
             "position is only for objective='lambdarank': other objectives do not use it"
@@ -237,15 +237,15 @@ def _validation_sets(
     """The Datasets of the validation sets; `dataset` is that of the training data."""
     lgb = import_backend("lightgbm")
     is_continued = specification.init_model is not None
-    # With these, LightGBM's scores of the training data are not those of the model after each
-    # round. DART drops trees of the next round when a function asks for these scores, so that the
-    # model would stay without them after the last round. With `bagging_by_query`, the scores lack
-    # trees for queries that were left out.
-    has_own_scores = boosting_of(parameters) != "dart" and not samples_queries(parameters)
     datasets = []
     for validation_set in validation:
         evaluated = validation_set.data
-        if evaluated is data and has_own_scores:
+        # With these, LightGBM's scores of the training data are not those of the model after each
+        # round. DART drops trees of the next round when a function asks for these scores, so that
+        # the model would stay without them after the last round. With `bagging_by_query`, the
+        # scores lack trees for queries that were left out.
+        has_other_scores = boosting_of(parameters) == "dart" or samples_queries(parameters)
+        if evaluated is data and not has_other_scores:
             datasets.append(dataset)
             continue
         evaluation_set = lgb.Dataset(
@@ -268,7 +268,7 @@ def _objective(
     specification: TrainingSpecification, data: GroupedData, rounds: Rounds, dataset: Dataset
 ) -> dict[str, Any]:
     """The parameters of the objective."""
-    native = specification.native_objective
+    native = specification.loss.native_objective
     if native is not None:
         relevance = data.labels.require_relevance(native)
         return {"objective": native, **native_parameters(native, specification.dcg, relevance)}

@@ -36,8 +36,8 @@ from boostrank.backends.libraries import Parameters, import_backend
 from boostrank.backends.records import GroupedData
 from boostrank.backends.xgboost.parameters import MATRIX_PARAMETERS
 from boostrank.inputs.arrays import Floats, Ints
-from boostrank.inputs.frames import is_pandas, replace_columns
 from boostrank.inputs.streams import FeatureBlocks, FeatureStream
+from boostrank.inputs.table import is_pandas, replace_columns
 from boostrank.queries.segments import parts
 
 if TYPE_CHECKING:

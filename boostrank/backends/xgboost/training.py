@@ -59,7 +59,7 @@ def train(
     names = _names(validation)
     callbacks = [_fresh(callback) for callback in specification.callbacks]
     stopping = stopping_callbacks(callbacks)
-    with rounds:
+    with rounds.bar:
         booster = xgb.train(
             {name: value for name, value in parameters.items() if name not in MATRIX_PARAMETERS},
             dtrain,
@@ -166,7 +166,7 @@ def _parameters(specification: TrainingSpecification, data: GroupedData) -> dict
     if specification.init_model is None:
         # A model whose training goes on keeps its own base score.
         parameters.setdefault("base_score", 0.0)
-    native = specification.native_objective
+    native = specification.loss.native_objective
     if native is not None:
         parameters["objective"] = native
         parameters.update(

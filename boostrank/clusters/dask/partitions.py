@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from boostrank.clusters.dask.trainings import submit
 from boostrank.clusters.rows import ColocatedData, colocate
 from boostrank.inputs.arrays import Ints
-from boostrank.inputs.frames import QID
+from boostrank.inputs.table import QID
 from boostrank.inputs.table import Table as FeatureTable
 from boostrank.queries.queries import require_qid
 from boostrank.rankers.base import BoostedRanker

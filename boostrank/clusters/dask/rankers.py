@@ -21,15 +21,19 @@ from boostrank.clusters.dask import partitions
 from boostrank.clusters.dask.partitions import Collection, Column, Table
 from boostrank.clusters.dask.trainings import train_on_workers
 from boostrank.clusters.rows import Features
-from boostrank.inputs.checks import named_part
-from boostrank.inputs.frames import QID
+from boostrank.inputs.checks import as_random_state, named_part
+from boostrank.inputs.table import QID
 from boostrank.metrics import Measure
 from boostrank.metrics.graded import NDCG
 from boostrank.rankers.base import BoostedRanker
 from boostrank.surrogates.loss import Loss
-from boostrank.training.arguments import takes_other_names
+from boostrank.training.arguments import (
+    EvalArguments,
+    EvalSets,
+    TrainingArguments,
+    takes_other_names,
+)
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.fit_arguments import EvalArguments, EvalSets, TrainingArguments
 from boostrank.training.losses import DEFAULT_LOSS
 from boostrank.training.validation import eval_sets
 
@@ -155,7 +159,7 @@ class DaskRanker(BoostedRanker):
         of ``score`` on one machine.
         """
         settings = driver.checked_settings(self, eval_set, early_stopping_metric)
-        random_state = settings.make_random_state()
+        random_state = as_random_state(settings.random_state)
         sets = eval_sets(
             EvalArguments(eval_set, eval_names, eval_qid, eval_group),
             TrainingArguments(X, y, qid, group),

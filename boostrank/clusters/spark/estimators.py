@@ -21,7 +21,7 @@ from pyspark.sql.functions import lit, pandas_udf, pmod, xxhash64
 from boostrank import rankers
 from boostrank.clusters import driver
 from boostrank.clusters.spark import fit
-from boostrank.inputs.checks import check_count
+from boostrank.inputs.checks import as_random_state, check_count
 from boostrank.inputs.table import Table
 from boostrank.metrics import Measure, get_measure
 from boostrank.rankers.base import BoostedRanker
@@ -89,7 +89,7 @@ class SparkRanker(
         ranker = self.local_ranker()
         watched = None if indicator is None else [indicator]
         settings = driver.checked_settings(ranker, watched, name="validation_indicator_col")
-        random_state = settings.make_random_state()
+        random_state = as_random_state(settings.random_state)
         columns = fit.ids_and_numbers(
             dataset,
             self.getOrDefault("qid_col"),
