@@ -155,6 +155,19 @@ def to_pandas(X: object) -> Any:
     return X
 
 
+def with_rows(X: object) -> Any:
+    """Features whose rows scikit-learn can take: a RecordBatch of pyarrow as a Table of it.
+
+    Anything else is returned unchanged.
+    """
+    kind = type(X)
+    if kind.__name__ != "RecordBatch" or not hasattr(kind, "column_names"):
+        return X
+    from pyarrow import Table as ArrowTable
+
+    return ArrowTable.from_batches([X])
+
+
 def _converted(given: Any) -> FeatureMatrix:
     """The values of a table in one of the forms that checks take."""
     if type(given) is np.ndarray and given.dtype in FLOAT_TYPES and given.ndim == 2:

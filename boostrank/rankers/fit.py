@@ -12,6 +12,7 @@ from boostrank.inputs.arrays import Bools, as_floats
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
+from boostrank.rankers.training_queries import refuse_search_without_routing
 from boostrank.training.data import training_data
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.fit_arguments import EvalArguments, TrainingArguments
@@ -55,6 +56,7 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
 
     `receiver` is the name of the class of the ranker, for messages.
     """
+    refuse_search_without_routing(receiver)
     random_state = settings.make_random_state()
     data, features = training_data(
         receiver,
