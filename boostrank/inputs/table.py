@@ -201,6 +201,19 @@ def index_of(X: object) -> pd.Index | None:
     return None
 
 
+def with_rows(X: object) -> Any:
+    """Features whose rows scikit-learn can take: a RecordBatch of pyarrow as a Table of it.
+
+    Anything else is returned unchanged.
+    """
+    kind = type(X)
+    if kind.__name__ != "RecordBatch" or not hasattr(kind, "column_names"):
+        return X
+    from pyarrow import Table as ArrowTable
+
+    return ArrowTable.from_batches([X])
+
+
 def is_pandas(X: object) -> TypeGuard[pd.DataFrame]:
     """Whether `X` is a DataFrame or a Series of pandas."""
     # A column may have the name of any attribute, so that only the attributes of the type count.

@@ -67,6 +67,15 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
             self.best_estimator_: Any = unwrap(self.best_estimator_)
         return self
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if not hasattr(self, "best_params_"):
+            return str(super().__repr__(N_CHAR_MAX))
+        n_settings = len(self.cv_results_["params"])
+        best = f"best_params_={self.best_params_}"
+        if hasattr(self, "best_score_"):
+            best += f", best_score_={self.best_score_:.4f}"
+        return f"{type(self).__name__}({best}, of {n_settings} settings on {self.n_splits_} folds)"
+
     def predict(self, X: Features, qid: ArrayLike | None = None) -> Any:
         """Predict the score of each row by `best_estimator_`.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,7 @@ from boostrank.queries.queries import (
     positions_by_id,
     require_qid,
 )
+from boostrank.queries.segments import Values
 from boostrank.training.data import grouped_features
 
 #: A number of folds, what makes folds, or pairs of row numbers.
@@ -179,16 +180,29 @@ def make_folds(X: Features, y: ArrayLike | Labels, queries: Queries, cv: Splitte
     pairs = check_cv(cv).split(X, y, queries.qid)
     folds = Folds((rows[train], rows[test]) for train, test in pairs)
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
-    for train, test in folds:
+    for i, (train, test) in enumerate(folds):
         shared = np.intersect1d(number[train], number[test])
         if len(shared):
-            raise ValueError(
-                f"cv has a fold with rows of query {str(queries.ids[shared[0]])!r} (and "
-                f"{len(shared) - 1} others) on both sides, to train and to test on: use "
-                "QueryKFold or another splitter by groups"
-            )
+            _refuse_cut_queries(f"fold {i + 1} of {_name(cv)}", queries.ids[shared])
     _warn_of_copies(X, y, queries, folds, number)
     return folds
+
+
+def _name(cv: Splitter) -> str:
+    """A splitter in a message."""
+    return repr(cv) if hasattr(cv, "split") else "cv"
+
+
+def _refuse_cut_queries(fold: str, ids: Values) -> NoReturn:
+    """Raise ValueError for a fold that trains and tests on rows of the queries with these ids."""
+    cut = f"1 query apart, {str(ids[0])!r}"
+    if len(ids) > 1:
+        cut = f"{len(ids)} queries apart, such as {str(ids[0])!r}"
+    raise ValueError(
+        f"{fold} cuts {cut}, which it trains and tests on: use QueryKFold or another splitter by "
+        "groups; for queries in sequence of time, give cv=[(train, test), ...] with the row "
+        "numbers of whole queries"
+    )
 
 
 def _warn_of_copies(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Ints, as_array, check_lengths
 from boostrank.inputs.checks import named_part, refuse, refuse_first
-from boostrank.inputs.table import QID, Table
+from boostrank.inputs.table import QID, Table, with_rows
 from boostrank.queries.segments import Segments, Values
 
 #: Features: an array, a sparse matrix, or a table of pandas, polars or pyarrow.
@@ -188,8 +188,11 @@ def _number(ids: Values) -> tuple[Ints, int]:
 def find_qid(
     X: Features, qid: ArrayLike | None, y: object = None, *, name: str = "qid"
 ) -> tuple[Any, Any]:
-    """Return features, as they are given, and the query ids that :func:`table_and_qid` finds."""
-    table, ids = table_and_qid(Table(X), qid, y, name=name)
+    """Return features, as they are given, and the query ids that :func:`table_and_qid` finds.
+
+    A RecordBatch of pyarrow becomes a Table.
+    """
+    table, ids = table_and_qid(Table(with_rows(X)), qid, y, name=name)
     return table.given, ids
 
 

@@ -18,7 +18,7 @@ from boostrank.backends.records import Trained, TrainingSpecification
 from boostrank.inputs.table import TableLike
 from boostrank.ndcg.dcg import DCG
 from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.training_queries import TrainingQueries
+from boostrank.rankers.training_queries import TrainingQueries, refuse_search_without_routing
 from boostrank.training.arguments import (
     EvalArguments,
     EvalSets,
@@ -385,6 +385,7 @@ class BoostedRanker(TrainedModel):
             If no tree has a split, with the cause if it lies in the labels: all are equal, or no
             document was clicked.
         """
+        refuse_search_without_routing(type(self).__name__)
         settings = self._settings(categorical_feature)
         settings.check_validation(eval_set, early_stopping_metric)
         evaluation = EvalArguments(

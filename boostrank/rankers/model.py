@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
+from types import MethodType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,6 +38,32 @@ _LISTS_ADVICE = (
     "The ranker has query_features, which are relative to the list of a query: give qid= or group= "
     "as in fit, or a column or an index 'qid' of X, or qid=0 if X is one list."
 )
+
+
+class _of_instance_or_class:  # noqa: N801 - the name of a decorator
+    """A method that can also be called on the class, and then makes an instance."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, instance: Any, owner: Any) -> Callable[..., Any]:
+        if instance is not None:
+            return MethodType(self.method, instance)
+
+        @functools.wraps(self.method)
+        def call(*arguments: Any, **options: Any) -> Any:
+            # A subclass calls the method of its base class with the instance.
+            if arguments and isinstance(arguments[0], owner):
+                return self.method(*arguments, **options)
+            try:
+                made = owner()
+            except TypeError as error:
+                name = f"{owner.__name__}(...).{self.method.__name__}"
+                raise TypeError(f"call {name}, on an instance: {error}") from None
+            return self.method(made, *arguments, **options)
+
+        return call
 
 
 class TrainedModel(BaseEstimator):
@@ -369,8 +397,12 @@ class TrainedModel(BaseEstimator):
             note = self.query_features_.note()
         self._library.save(self.booster_, path, note)
 
+    @_of_instance_or_class
     def load_model(self, path: str | os.PathLike[str]) -> Self:
         """Read a model from a file in the format of the boosting library.
+
+        Called on a class, as ``LightGBMRanker.load_model(path)``, it makes a ranker with default
+        parameters.
 
         The parameters of the ranker do not change. The file may be that of a ranker or of a bag.
         Attributes that only a training sets are not there afterwards.
