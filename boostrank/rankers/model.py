@@ -14,7 +14,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.interface import Backend
-from boostrank.backends.models import booster_of_state, compressed_state
+from boostrank.backends.models import (
+    ModelSource,
+    booster_of_state,
+    compressed_state,
+    source_name,
+)
 from boostrank.backends.records import Trained
 from boostrank.inputs.arrays import Ints, finite_numbers
 from boostrank.inputs.checks import (
@@ -372,11 +377,16 @@ class TrainedModel(BaseEstimator):
             note = self.query_features_.note()
         self._library.save(self.booster_, path, note)
 
-    def load_model(self, path: str | os.PathLike[str]) -> Self:
+    def load_model(self, path: ModelSource) -> Self:
         """Read a model from a file in the format of the boosting library.
 
         The parameters of the ranker do not change. The file may be that of a ranker or of a bag.
         Attributes that only a training sets are not there afterwards.
+
+        Parameters
+        ----------
+        path : str, path, bytes or bytearray
+            A model file, or its content, such as that of XGBoost's ``Booster.save_raw``.
 
         Raises
         ------
@@ -386,18 +396,33 @@ class TrainedModel(BaseEstimator):
             If the file is not a complete model of a ranker of this library. The ranker is then
             unchanged.
         """
-        library = self._library
         booster, note = self._parameters._load(path)
+        with named_part(source_name(path)):
+            self._set_booster(booster, note)
+        return self
+
+    @property
+    def _Booster(self) -> Any:
+        """The booster, by its name in the rankers of the libraries; scripts read and set it."""
+        if "booster_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted: it has no booster")
+        return self.booster_
+
+    @_Booster.setter
+    def _Booster(self, booster: Any) -> None:
+        self._set_booster(self._library.as_booster(booster))
+
+    def _set_booster(self, booster: Any, note: str = "") -> None:
+        """Take a booster that was trained elsewhere, with the note of its query features."""
+        library = self._library
         features = TrainingFeatures.of_model(
             library.n_features(booster), library.feature_names(booster), library.categories(booster)
         )
         if note:
             from boostrank.training.query_features import features_of_note
 
-            with named_part(repr(os.fspath(path))):
-                features = features_of_note(note, features)
+            features = features_of_note(note, features)
         self._set_model(Trained(booster, library.n_rounds(booster), {}), features)
-        return self
 
     def to_onnx(self) -> Any:
         """Convert the model to an ``onnx.ModelProto``, by the package onnxmltools.

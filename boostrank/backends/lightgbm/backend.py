@@ -161,21 +161,24 @@ def save(booster: Booster, path: str | os.PathLike[str], note: str = "") -> None
     models.write_with_checksum(path, text.encode())
 
 
-def load(path: str | os.PathLike[str]) -> tuple[Booster, str]:
-    """Read a booster and the note from a model file in LightGBM's text format."""
+def load(source: models.ModelSource) -> tuple[Booster, str]:
+    """Read a booster and the note from a model file in LightGBM's text format.
+
+    The content of a file may be given in its place.
+    """
     lgb = import_backend("lightgbm")
-    content, has_checksum = models.read_with_checksum(path)
-    name = os.fspath(path)
+    content, has_checksum = models.read_with_checksum(source)
+    name = models.source_name(source)
     try:
         if not has_checksum:
             _check_complete(content)
         text = content.decode()
         booster = lgb.Booster(model_str=text)
     except (lgb.basic.LightGBMError, ValueError) as error:
-        raise ValueError(f"{name!r} cannot be loaded as a ranker of LightGBM: {error}") from error
+        raise ValueError(f"{name} cannot be loaded as a ranker of LightGBM: {error}") from error
     n_scores = booster.num_model_per_iteration()
     if n_scores != 1:
-        raise ValueError(f"{name!r} is no ranker: it gives {n_scores} scores a row")
+        raise ValueError(f"{name} is no ranker: it gives {n_scores} scores a row")
     head = text[: text.find("\nTree=")]
     note = re.search(f"^{models.NOTE_FIELD}=(.*)$", head, re.MULTILINE)
     return booster, "" if note is None else note[1]

@@ -115,11 +115,14 @@ def save(booster: Booster, path: str | os.PathLike[str], note: str = "") -> None
     models.write_with_checksum(path, bytes(copy.save_raw(file_format)))
 
 
-def load(path: str | os.PathLike[str]) -> tuple[Booster, str]:
-    """Read a booster and the note from a model file in XGBoost's JSON or UBJSON format."""
+def load(source: models.ModelSource) -> tuple[Booster, str]:
+    """Read a booster and the note from a model file in XGBoost's JSON or UBJSON format.
+
+    The content of a file may be given in its place.
+    """
     xgb = import_backend("xgboost")
-    content, has_checksum = models.read_with_checksum(path)
-    name = os.fspath(path)
+    content, has_checksum = models.read_with_checksum(source)
+    name = models.source_name(source)
     fault = ""
     try:
         if not has_checksum:
@@ -133,9 +136,9 @@ def load(path: str | os.PathLike[str]) -> tuple[Booster, str]:
     except (xgb.core.XGBoostError, ValueError, RecursionError) as error:
         # XGBoost's own messages begin with lines of its source code.
         fault = "it is not a complete XGBoost model file"
-        raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {fault}") from error
+        raise ValueError(f"{name} cannot be loaded as a ranker of XGBoost: {fault}") from error
     if fault:
-        raise ValueError(f"{name!r} is no ranker: {fault}")
+        raise ValueError(f"{name} is no ranker: {fault}")
     note = booster.attr(models.NOTE_FIELD) or ""
     booster.set_attr(**{models.CHECKSUM_FIELD: None, models.NOTE_FIELD: None})
     return booster, note
