@@ -358,10 +358,10 @@ class BoostedRanker(TrainedModel):
             left-out queries chose the number of rounds, a line says so.
         init_model : ranker, booster, str, path or bytes, optional
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a
-            booster or an estimator of the library, or a model file or its content. `n_estimators` counts the new
-            rounds, and early stopping begins with them. With the same data and settings, 10 rounds
-            and then 10 more give the model of 20 rounds, unless `boosting` is "dart", or random
-            numbers are used, as they are by default: set ``subsample_queries=1,
+            booster or an estimator of the library, or a model file or its content. `n_estimators`
+            counts the new rounds, and early stopping begins with them. With the same data and
+            settings, 10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is
+            "dart", or random numbers are used, as they are by default: set ``subsample_queries=1,
             colsample_bynode=1``. Columns with a categorical type must have the categories of that
             training. With `query_features` of the same kinds, the features are those that the
             earlier model has, whatever varies in the new data. XGBoost then stores the features

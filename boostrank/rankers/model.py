@@ -401,16 +401,18 @@ class TrainedModel(BaseEstimator):
             self._set_booster(booster, note)
         return self
 
-    @property
-    def _Booster(self) -> Any:
-        """The booster, by its name in the rankers of the libraries; scripts read and set it."""
+    def _given_booster(self) -> Any:
+        """The booster; AttributeError if there is none."""
         if "booster_" not in vars(self):
             raise AttributeError(f"{type(self).__name__} is not fitted: it has no booster")
         return self.booster_
 
-    @_Booster.setter
-    def _Booster(self, booster: Any) -> None:
+    def _take_booster(self, booster: object) -> None:
+        """Take the model of a booster, or of an estimator of the library."""
         self._set_booster(self._library.as_booster(booster))
+
+    #: The booster by its name in the rankers of the libraries; scripts read and set it.
+    _Booster = property(_given_booster, _take_booster)
 
     def _set_booster(self, booster: Any, note: str = "") -> None:
         """Take a booster that was trained elsewhere, with the note of its query features."""
