@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from boostrank.backends.features import FeatureParameter
 from boostrank.backends.libraries import Booster, Parameters
 from boostrank.backends.models import ModelSource
-from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
+from boostrank.backends.records import (
+    EvalResults,
+    GroupedData,
+    Trained,
+    TrainingSpecification,
+    ValidationSet,
+)
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.streams import FeatureBlocks, FeatureMatrix
 from boostrank.ndcg.dcg import DCG
@@ -209,6 +215,12 @@ class Backend(Protocol):
 
         The base score and the postprocessor of the result are without a meaning. Raises ValueError
         for models of which treelite would lose a part.
+        """
+
+    def to_ranker(self, booster: Booster, parameters: Parameters, results: EvalResults) -> Any:
+        """The library's own fitted ranker with this booster.
+
+        `parameters` are some of its constructor.
         """
 
     def average(self, boosters: Sequence[Booster]) -> Any:

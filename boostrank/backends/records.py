@@ -160,6 +160,21 @@ class TrainingSpecification:
         return self.loss.native_objective
 
 
+class EvalResults(NamedTuple):
+    """What a training says about validation sets, by set and metric.
+
+    Attributes
+    ----------
+    of_rounds : dict
+        The values of all rounds.
+    best : dict
+        The values of the model.
+    """
+
+    of_rounds: dict[str, dict[str, list[float]]]
+    best: dict[str, dict[str, float]]
+
+
 class Trained(NamedTuple):
     """The result of a training.
 

@@ -431,6 +431,17 @@ class BoostedRanker(TrainedModel):
     def _parameters(self) -> BoostedRanker:
         return self
 
+    def _shared_parameters(self, model: TrainedModel) -> dict[str, Any]:
+        """The parameters of this ranker that the library's own ranker has too, for a model."""
+        of_library = self._backend.parameters.ranker_defaults()
+        names = of_library.keys() - {"objective", "early_stopping_rounds", "missing", *OF_FIT}
+        given = {name: value for name, value in self.get_params().items() if name in names}
+        found = {
+            "n_estimators": model.best_iteration_,
+            "learning_rate": getattr(model, "learning_rate_", None),
+        }
+        return {name: value for name, value in {**given, **found}.items() if value is not None}
+
     def _load(self, source: ModelSource) -> tuple[Any, str]:
         """Read a booster and the note of its query features, which may be empty, from a file."""
         return self._backend.load(source)

@@ -274,6 +274,11 @@ class XGBoostRanker(NamesOfXGBRanker):
         adopt_missing(booster, self._native)
         return booster, note
 
+    def _take_booster(self, booster: object) -> None:
+        taken = xgboost_backend.as_booster(booster)
+        adopt_missing(taken, self._native)
+        self._set_booster(taken)
+
 
 def load_model(path: ModelSource) -> LightGBMRanker | XGBoostRanker:
     """Read a model file of a ranker, a bag, LightGBM or XGBoost.
