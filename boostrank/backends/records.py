@@ -157,6 +157,21 @@ class TrainingSpecification:
     init_model: Any = None
 
 
+class EvalResults(NamedTuple):
+    """What a training says about validation sets, by set and metric.
+
+    Attributes
+    ----------
+    of_rounds : dict
+        The values of all rounds.
+    best : dict
+        The values of the model.
+    """
+
+    of_rounds: dict[str, dict[str, list[float]]]
+    best: dict[str, dict[str, float]]
+
+
 class Trained(NamedTuple):
     """The result of a training.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -14,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.interface import Backend
+from boostrank.backends.models import SOURCES, ModelSource
 from boostrank.backends.records import Trained, TrainingSpecification
 from boostrank.inputs.table import TableLike
 from boostrank.ndcg.dcg import DCG
@@ -192,16 +192,35 @@ class BoostedRanker(TrainedModel):
         return list(cls._explicit)
 
     def __getattr__(self, name: str) -> Any:
-        """A native parameter that was given, as in the rankers of the libraries.
+        """A native parameter, as in the rankers of the libraries: given, or the library's default.
 
-        For example `device`.
+        For example `device`. A parameter of the ranker itself is not looked up here.
         """
         native = vars(self).get("_native", {})
         if name in native:
             return native[name]
+        # Names of other attributes must not need the library, nor those that Python looks for.
+        if not name.startswith("_") and not name.endswith("_") and name not in self._defaults:
+            by_default = self._backend.parameters.ranker_defaults()
+            if name in by_default:
+                return self._given_by_other_name(name, native, by_default[name])
         raise AttributeError(
             f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
         )
+
+    def _given_by_other_name(self, name: str, native: Mapping[str, Any], default: object) -> Any:
+        """The value of a native parameter that was given by another name, or the default."""
+        if not native:
+            return default
+        known = self._backend.parameters.canonical_names()
+        canonical = known.get(name, name)
+        values = [value for other, value in native.items() if known.get(other) == canonical]
+        return values[0] if values else default
+
+    def __dir__(self) -> list[str]:
+        """The names of all attributes, with those of native parameters."""
+        by_default = self._backend.parameters.ranker_defaults()
+        return sorted({*super().__dir__(), *self._native, *by_default})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters that ``__init__`` takes, by name: explicit and native ones."""
@@ -342,12 +361,12 @@ class BoostedRanker(TrainedModel):
             "bar", a progress bar on standard error shows the number of rounds and the metric that
             decides on early stopping; off a terminal it is a line for every ten seconds. If
             left-out queries chose the number of rounds, a line says so.
-        init_model : ranker, booster, str or path, optional
+        init_model : ranker, booster, str, path or bytes, optional
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a
-            booster or an estimator of the library, or a model file. `n_estimators` counts the new
-            rounds, and early stopping begins with them. With the same data and settings, 10 rounds
-            and then 10 more give the model of 20 rounds, unless `boosting` is "dart", or random
-            numbers are used, as they are by default: set ``subsample_queries=1,
+            booster or an estimator of the library, or a model file or its content. `n_estimators`
+            counts the new rounds, and early stopping begins with them. With the same data and
+            settings, 10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is
+            "dart", or random numbers are used, as they are by default: set ``subsample_queries=1,
             colsample_bynode=1``. Columns with a categorical type must have the categories of that
             training. With `query_features` of the same kinds, the features are those that the
             earlier model has, whatever varies in the new data. XGBoost then stores the features
@@ -423,9 +442,20 @@ class BoostedRanker(TrainedModel):
         """Gain, discount and cutoff; the gain may be given by its name in the library."""
         return self._settings().dcg
 
-    def _load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
+    def _shared_parameters(self, model: TrainedModel) -> dict[str, Any]:
+        """The parameters of this ranker that the library's own ranker has too, for a model."""
+        of_library = self._backend.parameters.ranker_defaults()
+        names = of_library.keys() - {"objective", "early_stopping_rounds", "missing", *OF_FIT}
+        given = {name: value for name, value in self.get_params().items() if name in names}
+        found = {
+            "n_estimators": model.best_iteration_,
+            "learning_rate": getattr(model, "learning_rate_", None),
+        }
+        return {name: value for name, value in {**given, **found}.items() if value is not None}
+
+    def _load(self, source: ModelSource) -> tuple[Any, str]:
         """Read a booster and the note of its query features, which may be empty, from a file."""
-        return self._backend.load(path)
+        return self._backend.load(source)
 
     def _set_fitted(
         self, trained: Trained, features: TrainingFeatures, specification: TrainingSpecification
@@ -454,7 +484,7 @@ class BoostedRanker(TrainedModel):
 
     def _model_of_file(self, init_model: object) -> Any:
         """The ranker of a model file; anything else is returned unchanged."""
-        if isinstance(init_model, (str, os.PathLike)):
+        if isinstance(init_model, SOURCES):
             return clone(self).load_model(init_model)
         return init_model
 
@@ -468,7 +498,7 @@ class BoostedRanker(TrainedModel):
         if isinstance(init_model, TrainedModel):
             check_is_fitted(init_model, "booster_")
             init_model = init_model.booster_
-        elif isinstance(init_model, (str, os.PathLike)):
+        elif isinstance(init_model, SOURCES):
             init_model, _ = self._backend.load(init_model)
         init_model = self._backend.as_booster(init_model)
         n_features, names = (

@@ -194,6 +194,13 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
 
 
+@cache
+def ranker_defaults() -> Mapping[str, Any]:
+    """The parameters of XGBRanker, with their defaults."""
+    defaults: Mapping[str, Any] = import_backend("xgboost").XGBRanker().get_params()
+    return defaults
+
+
 def tree_shape(values: Mapping[str, object], unused: Set[str]) -> Parameters:
     """The shape of random trees, by the names of its parameters in the ranker.
 
