@@ -131,9 +131,9 @@ class Table:
             return found[0]
         return pd.MultiIndex.from_arrays(found).to_numpy()
 
-    def without(self, name: str) -> Table:
+    def without(self, name: str | None) -> Table:
         """The table without the column of this name; itself if it has no such column."""
-        if name not in self.names:
+        if name is None or name not in self.names:
             return self
         if isinstance(self.given, pd.DataFrame):
             return Table(self.given.drop(columns=name))

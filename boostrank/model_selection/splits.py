@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, check_cv
 from sklearn.utils.validation import _num_samples
 
@@ -17,6 +17,7 @@ from boostrank.inputs.table import Table
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.equal_lists import numbers_of_lists
+from boostrank.queries.groups import joined, numbers_of_groups
 from boostrank.queries.queries import (
     Features,
     Queries,
@@ -40,8 +41,9 @@ class QueryKFold(GroupKFold):
     """K folds of whole queries: scikit-learn's ``GroupKFold`` with the query ids as groups.
 
     With metadata routing enabled, ``GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)`` passes
-    the query ids to the splitter, the estimator and the scorer. Without metadata routing, X must be
-    a DataFrame with a column or an index level named "qid".
+    the query ids to the splitter, the estimator and the scorer, and ``fit(X, y, qid=qid,
+    groups=users)`` groups of queries that are not divided to the splitter and the estimator.
+    Without metadata routing, X must be a DataFrame with a column or an index level named "qid".
 
     Parameters
     ----------
@@ -75,10 +77,14 @@ class QueryKFold(GroupKFold):
     [[4, 5], [2, 3], [0, 1]]
     """
 
-    __metadata_request__split: ClassVar = {"groups": "qid"}
+    __metadata_request__split: ClassVar = {"groups": True, "qid": True}
 
     def split(
-        self, X: Features, y: ArrayLike | Labels | None = None, groups: ArrayLike | None = None
+        self,
+        X: Features,
+        y: ArrayLike | Labels | None = None,
+        groups: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
     ) -> Iterator[tuple[Ints, Ints]]:
         """Yield the row numbers to train on and those to test on, for each fold.
 
@@ -89,41 +95,87 @@ class QueryKFold(GroupKFold):
             Labels of clicks or preferences may have the query ids. Lists with equal rows of `X` and
             equal labels under different ids are copies, and are in one fold.
         groups : array-like, shape (n_documents,), optional
+            Query ids; or, with `qid` or a column or an index level "qid" of `X`, the group of each
+            row, or of each query: no fold divides a group.
+        qid : array-like, shape (n_documents,), optional
             Query ids; may be left out if `X` is a DataFrame with a column or an index level named
             "qid".
         """
-        features, qid = find_qid(X, groups, y, name="groups")
-        queries = Queries.from_qid(require_qid(qid, "QueryKFold.split"))
-        check_lengths(X=_num_samples(X), qid=queries.n_documents)
+        features, queries, of_queries = _queries_and_groups(X, y, qid, groups, "QueryKFold.split")
         lists = _numbers_of_lists(features, y, queries)
+        if of_queries is not None:
+            lists = _lowest(positions_by_id(queries.ids), joined(lists, of_queries))
         n_lists = len(np.unique(lists))
         if n_lists < self.n_splits:
             raise ValueError(
-                f"{self.n_splits} folds need at least {self.n_splits} queries with different "
-                f"documents; got {n_lists}"
+                f"{self.n_splits} folds need at least {self.n_splits} queries that may be in "
+                f"different folds; got {n_lists}"
             )
         as_random_state(self.random_state)
         yield from super().split(X, y, queries.ungroup(queries.repeat(lists)))
 
+    def get_n_splits(
+        self,
+        X: Features | None = None,
+        y: object = None,
+        groups: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+    ) -> int:
+        """The number of folds; no argument changes it."""
+        return int(super().get_n_splits())
 
-def _numbers_of_lists(X: Features, y: object, queries: Queries) -> Ints:
+
+def _numbers_of_lists(X: Features, y: ArrayLike | Labels | None, queries: Queries) -> Ints:
     """The position of each query by its id; copies of a list have that of the first of them."""
     position = positions_by_id(queries.ids)
     values: Any = Table(X).values
     if getattr(values, "ndim", 2) != 2:
         return position
-    labels = np.zeros(queries.n_documents)
+    labels: NDArray[Any] = np.zeros(queries.n_documents)
     if isinstance(y, Labels):
         labels = y.per_document
     elif y is not None:
         labels = as_array(y, "y")
     numbers = numbers_of_lists(grouped_features(values, queries), queries.group(labels), queries)
-    lowest = np.full(queries.n_queries, queries.n_queries)
-    np.minimum.at(lowest, numbers, position)
+    return _lowest(position, numbers)
+
+
+def _lowest(positions: Ints, numbers: Ints) -> Ints:
+    """For each query the lowest position among the queries that have its number."""
+    lowest = np.full(len(positions), len(positions))
+    np.minimum.at(lowest, numbers, positions)
     return lowest[numbers]
 
 
-def split_queries(qid: ArrayLike, fraction: float, random_state: Seed = None) -> tuple[Ints, Ints]:
+def _queries_and_groups(
+    X: Features,
+    y: ArrayLike | Labels | None,
+    qid: ArrayLike | None,
+    groups: ArrayLike | None,
+    receiver: str,
+) -> tuple[Features, Queries, Ints | None]:
+    """Features without ids, the queries, and the number of the group of each query, or None.
+
+    Without query ids, `groups` are these.
+    """
+    features, ids = find_qid(X, qid, y)
+    if ids is None:
+        ids = groups
+        groups = None
+    queries = Queries.from_qid(require_qid(ids, receiver))
+    check_lengths(X=_num_samples(X), qid=queries.n_documents)
+    if groups is None:
+        return features, queries, None
+    return features, queries, numbers_of_groups(groups, queries)
+
+
+def split_queries(
+    qid: ArrayLike,
+    fraction: float,
+    random_state: Seed = None,
+    *,
+    groups: ArrayLike | None = None,
+) -> tuple[Ints, Ints]:
     """Divide rows at random into rows to keep and to hold out, each query in one of the parts.
 
     Parameters
@@ -135,6 +187,9 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Seed = None) ->
         query.
     random_state : int, RandomState or None
         Seed of the choice.
+    groups : array-like, shape (n_documents,) or (n_queries,), optional
+        The group of each row, or of each query in the sequence in which queries first appear: the
+        fraction is one of groups, and none is divided.
 
     Returns
     -------
@@ -144,7 +199,8 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Seed = None) ->
     Raises
     ------
     ValueError
-        If `fraction` is not in (0, 1), or there are fewer than two queries.
+        If `fraction` is not in (0, 1), if there are fewer than two queries, or if the rows of a
+        query are in two groups.
 
     Examples
     --------
@@ -155,7 +211,12 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Seed = None) ->
     """
     queries = Queries.from_qid(qid)
     check_number("fraction", fraction, above=0, below=1)
-    held_out = draw_queries_to_hold_out(queries.n_queries, fraction, as_random_state(random_state))
+    numbers = np.arange(queries.n_queries)
+    if groups is not None:
+        numbers = numbers_of_groups(groups, queries)
+    n_parts = int(numbers.max()) + 1
+    drawn = draw_queries_to_hold_out(n_parts, fraction, as_random_state(random_state))
+    held_out = drawn[numbers]
     return queries.original_rows_of(~held_out), queries.original_rows_of(held_out)
 
 
@@ -166,24 +227,50 @@ class Folds(list[tuple[Ints, Ints]]):
         return f"<{len(self)} folds of queries>"
 
 
-def make_folds(X: Features, y: ArrayLike | Labels, queries: Queries, cv: Splitter) -> Folds:
+def make_folds(
+    X: Features,
+    y: ArrayLike | Labels,
+    queries: Queries,
+    cv: Splitter,
+    groups: Ints | None = None,
+) -> Folds:
     """The folds of a number of folds, a splitter, or pairs of row numbers.
+
+    `groups` is the number of the group of each query, shape (n_queries,).
 
     Raises
     ------
     ValueError
-        If `cv` is none of these, or a fold has rows of one query to train and to test on.
+        If `cv` is none of these, or a fold has rows of one query, or queries of one group, to train
+        and to test on.
     """
     if isinstance(cv, (int, np.integer)) and cv >= 2:
         cv = QueryKFold(int(cv))
     rows = np.arange(queries.n_documents)
-    pairs = check_cv(cv).split(X, y, queries.qid)
+    splitter = check_cv(cv)
+    if groups is None:
+        pairs = splitter.split(X, y, queries.qid)
+    elif isinstance(splitter, QueryKFold):
+        pairs = splitter.split(X, y, groups, queries.qid)
+    else:
+        pairs = splitter.split(X, y, queries.ungroup(queries.repeat(groups)))
     folds = Folds((rows[train], rows[test]) for train, test in pairs)
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
     for i, (train, test) in enumerate(folds):
         shared = np.intersect1d(number[train], number[test])
         if len(shared):
             _refuse_cut_queries(f"fold {i + 1} of {_name(cv)}", queries.ids[shared])
+        if groups is None:
+            continue
+        trained = np.unique(number[train])
+        is_divided = np.isin(groups[trained], groups[np.unique(number[test])])
+        if is_divided.any():
+            query = queries.ids[trained[np.argmax(is_divided)]]
+            raise ValueError(
+                f"fold {i + 1} of {_name(cv)} divides a group: it trains on query {str(query)!r}, "
+                "and tests on another query of its group. Use QueryKFold, or a splitter that "
+                "divides no group"
+            )
     _warn_of_copies(X, y, queries, folds, number)
     return folds
 

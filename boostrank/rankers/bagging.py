@@ -24,7 +24,6 @@ from boostrank.inputs.checks import (
 )
 from boostrank.inputs.table import TableLike
 from boostrank.metrics.registry import default_measure
-from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
@@ -157,6 +156,7 @@ class BaggedRanker(TrainedModel):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         position: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         eval_metric: object = None,
         early_stopping_metric: str | None = None,
     ) -> Self:
@@ -164,9 +164,10 @@ class BaggedRanker(TrainedModel):
 
         Parameters
         ----------
-        X, y, qid, group, sample_weight, position
-            As in :meth:`boostrank.LightGBMRanker.fit`. Weights are used in training, and not in the
-            out-of-bag scores.
+        X, y, qid, group, sample_weight, position, groups
+            As in :meth:`boostrank.LightGBMRanker.fit`. Queries of one group are drawn together, and
+            so are copies of a list, so that out-of-bag queries are new to the member. Weights are
+            used in training, and not in the out-of-bag scores.
         eval_metric, early_stopping_metric : optional
             As in :meth:`boostrank.LightGBMRanker.fit`: the metrics of each member on the queries
             that it stops early on, and the name of the one that decides.
@@ -196,7 +197,7 @@ class BaggedRanker(TrainedModel):
             )
         data, features = training_data(
             type(self).__name__,
-            TrainingArguments(X, y, qid, group, sample_weight, position=position),
+            TrainingArguments(X, y, qid, group, sample_weight, position=position, groups=groups),
             takes_infinity=self._library.takes_infinity(settings.native),
         )
         training = MemberTraining(
@@ -205,9 +206,7 @@ class BaggedRanker(TrainedModel):
             stops_early and not holds_out,
             {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric},
         )
-        # Out-of-bag lists would be known from their copies.
-        numbers = numbers_of_lists(data.X, data.labels.per_document, data.queries)
-        samples = self._draw_samples(numbers, random_state)
+        samples = self._draw_samples(data.numbers_to_draw(), random_state)
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(training.train)(number, sample) for number, sample in enumerate(samples)
         )

@@ -260,6 +260,7 @@ class BoostedRanker(TrainedModel):
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         position: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         eval_set: EvalSets = None,
         eval_names: Sequence[str] | None = None,
         eval_qid: Sequence[ArrayLike | None] | None = None,
@@ -319,6 +320,12 @@ class BoostedRanker(TrainedModel):
             Positions at which documents were shown, for LightGBM's "lambdarank", which then
             estimates the bias of positions. XGBoost has the parameter `lambdarank_unbiased`
             instead.
+        groups : array-like, shape (n_documents,) or (n_queries,), or str, optional
+            Lists that belong together, such as those of one user or of one query text in a log: one
+            value for each row, one for each query in the sequence in which queries first appear, or
+            the name of a column or an index level of `X`, which is then no feature. The lists of
+            one group are drawn for a round, left out of it and held out together, so that the
+            queries that decide on the number of rounds are as new as those of prediction.
         eval_set : list or dict of (X, y, qid), optional
             Validation sets, on which metrics are computed in every round. A set may be a pair (X,
             y) if its query ids are in a column or an index level, as in training, or in `eval_qid`
@@ -415,7 +422,9 @@ class BoostedRanker(TrainedModel):
         prepared = prepare(
             type(self).__name__,
             settings,
-            TrainingArguments(X, y, qid, group, sample_weight, init_score, position, feature_name),
+            TrainingArguments(
+                X, y, qid, group, sample_weight, init_score, position, feature_name, groups
+            ),
         )
         rounds = RoundArguments(
             eval_metric,

@@ -606,6 +606,7 @@ class TrainedModel(BaseEstimator):
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
         self._qid_column = features.qid_column
+        self._group_column = features.group_column
         self._categories = features.categories
 
     def _importances(self, kind: str | None) -> NDArray[Any]:
@@ -627,7 +628,7 @@ class TrainedModel(BaseEstimator):
             if values is not None and not self._has_categories:
                 return values
         check_flag("validate_features", validate_names)
-        for name in {QID, self._qid_column} - set(names):
+        for name in {QID, self._qid_column, self._group_column} - set(names):
             table = table.without(name)
         if not validate_names and isinstance(table.values, pd.DataFrame):
             n_features = self.n_features_in_

@@ -16,6 +16,7 @@ from boostrank.inputs.checks import refuse
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import QID, Table
 from boostrank.ndcg.labels import Labels, as_labels
+from boostrank.queries.groups import numbers_of_groups
 from boostrank.queries.queries import (
     ESTIMATOR_ADVICE,
     Queries,
@@ -85,6 +86,10 @@ def training_data(
     table, ids = features_and_qid(
         arguments.table, arguments.y, arguments.qid, arguments.group, f"{receiver}.fit"
     )
+    groups = arguments.groups
+    if isinstance(groups, str):
+        features.group_column = groups
+        table, groups = _take_column(table, groups, "groups")
     X = features.learn(table)
     features.query_features = query_features
     data = group_data(
@@ -95,9 +100,24 @@ def training_data(
         arguments.init_score,
         arguments.position,
         _learning_expansion(query_features, features),
+        groups,
     )
     _refuse_weights_as_ids(arguments, data)
     return data, features
+
+
+def _take_column(table: Table, name: str, argument: str) -> tuple[Table, NDArray[Any]]:
+    """The table without a column, and the values of this column or index level.
+
+    Raises ValueError if there is none of this name; `argument` is for the message.
+    """
+    values = table.keys([name])
+    if values is None:
+        raise ValueError(
+            f"{argument} must be the name of a column or an index level of X, whose columns are "
+            f"{table.names[:10]}, or values; got {name!r}"
+        )
+    return table.without(name), values
 
 
 def _learning_expansion(
@@ -234,6 +254,7 @@ def group_data(
     init_score: ArrayLike | None = None,
     position: ArrayLike | None = None,
     expand: Expansion = None,
+    groups: ArrayLike | None = None,
 ) -> GroupedData:
     """Check what the rows of a training have, and group it, features and labels by query.
 
@@ -249,6 +270,8 @@ def group_data(
     init_score, position : array-like, shape (n_documents,), optional
     expand : callable, optional
         Adds features that depend on the whole lists to the grouped features of the queries.
+    groups : array-like, shape (n_documents,) or (n_queries,), optional
+        What belongs together; see :func:`boostrank.queries.groups.numbers_of_groups`.
 
     Raises
     ------
@@ -258,7 +281,7 @@ def group_data(
     """
     queries = Queries.from_qid(qid)
     check_lengths(X=X.shape[0], y=len(labels), qid=queries.n_documents)
-    weights = positions = scores = None
+    weights = positions = scores = of_groups = None
     if sample_weight is not None:
         weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
     if position is not None:
@@ -267,11 +290,13 @@ def group_data(
         positions = queries.group(np.unique(values, return_inverse=True)[1].astype(np.int64))
     if init_score is not None:
         scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
+    if groups is not None:
+        of_groups = queries.repeat(numbers_of_groups(groups, queries))
     if queries.permutation is not None:
         X = grouped_features(X, queries)
     if expand is not None:
         X = expand(X, queries)
-    return GroupedData(X, labels.group(queries), queries, weights, scores, positions)
+    return GroupedData(X, labels.group(queries), queries, weights, scores, positions, of_groups)
 
 
 def grouped_features(X: FeatureMatrix, queries: Queries) -> Any:

@@ -18,7 +18,6 @@ from boostrank.inputs.checks import as_random_state, named_part
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.gains import warn_of_large_labels
 from boostrank.ndcg.labels import Labels
-from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.threads import use_threads
 from boostrank.training.arguments import EvalArguments, TrainingArguments
 from boostrank.training.data import training_data
@@ -75,8 +74,7 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
     warn_of_large_labels(data.labels.per_document, settings.gain)
     kept = None
     if settings.validation_fraction is not None:
-        # Held-out lists would be known from their copies.
-        numbers = numbers_of_lists(data.X, data.labels.per_document, data.queries)
+        numbers = data.numbers_to_draw()
         kept_lists = settings.kept_lists(int(numbers.max()) + 1, random_state)
         kept = None if kept_lists is None else kept_lists[numbers]
     return PreparedData(arguments, data, features, kept, random_state)
