@@ -169,7 +169,7 @@ class TrainingSpecification:
 
 
 class EvalResults(NamedTuple):
-    """What a training says about validation sets, by set and metric.
+    """Values of metrics on validation sets, by set and metric.
 
     Attributes
     ----------

@@ -107,9 +107,11 @@ class QueryKFold(GroupKFold):
             lists = _lowest(positions_by_id(queries.ids), joined(lists, of_queries))
         n_lists = len(np.unique(lists))
         if n_lists < self.n_splits:
+            kind = "queries"
+            if n_lists < queries.n_queries:
+                kind = "queries that may be in different folds"
             raise ValueError(
-                f"{self.n_splits} folds need at least {self.n_splits} queries that may be in "
-                f"different folds; got {n_lists}"
+                f"{self.n_splits} folds need at least {self.n_splits} {kind}; got {n_lists}"
             )
         as_random_state(self.random_state)
         yield from super().split(X, y, queries.ungroup(queries.repeat(lists)))
@@ -303,6 +305,8 @@ def _warn_of_copies(
     for train, test in folds:
         tested = np.unique(number[test])
         is_known = np.isin(lists[tested], lists[np.unique(number[train])])
+        # Single documents are equal by chance, and have no ranking.
+        is_known &= queries.sizes[tested] > 1
         if is_known.mean() > MAX_COPIES:
             first = queries.ids[tested[np.argmax(is_known)]]
             warn(
