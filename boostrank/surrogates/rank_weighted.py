@@ -8,13 +8,15 @@ are those of LightGBM's LambdaMART without their factor ``|u_i - u_j|``. They de
 
     w_ij = |d(r_i) - d(r_j)| / (0.01 + |s_i - s_j|),      d(r) = 1 / log2(1 + r),
 
-for pairs with a document in the first `truncation` ranks, and 0 for other pairs. In every boosting
-round, the gradient is that of ``L_w`` with the weights of the current scores, which are not
-differentiated. For all weights, the minimizer of the expected loss is ``log E[u]`` plus a constant,
-and boosting has no other fixed point: the page theory/consistent_lambdarank of the guide has the
-proofs, and the page theory/lambdamart says why LambdaMART has others.
+for pairs with a document in the first `truncation` ranks, and 0 for other pairs. Documents with
+equal scores are a group, and the numerator belongs to pairs of groups (:class:`TieGroups`). In
+every boosting round, the gradient is that of ``L_w`` with the weights of the current scores, which
+are not differentiated. For all weights, the minimizer of the expected loss is ``log E[u]`` plus a
+constant, and boosting has no other fixed point: the page theory/consistent_lambdarank of the guide
+has the proofs, and the page theory/lambdamart says why LambdaMART has others.
 
-LambdaMART itself, to examine it like a surrogate, has the same weights ``w_ij``, and the loss
+LambdaMART itself, to examine it like a surrogate, has the weights ``w_ij``, as means over the
+rankings that agree with the scores, and the loss
 
     L_c(s, u) = c sum_{i, j} w_ij (u_i - u_j)^+ log(1 + exp(s_j - s_i)),
 
@@ -306,11 +308,14 @@ class ConsistentLambdaRank(ReweightedPairs):
     (:meth:`at`), and no single loss with this gradient. :meth:`loss` has the weights of the scores
     it is given. It may increase from one round to the next although all scores improve.
 
-    The weights of documents with equal scores are means over all rankings that agree with the
-    scores. So they do not depend on the sequence of the rows, in which data are often sorted by
-    label, and apart from rounding, permuting the documents of a query permutes its gradient and
-    Hessian. If all scores of a query are equal, all pairs have the same weight, and it is not
-    divided by the distance, as in LightGBM.
+    Documents with equal scores are a group. The weight of a pair of documents of two groups is the
+    change of the discounts if the two groups exchange their places, divided by the number of such
+    pairs, so that the push between two kinds of documents near a tie is the gain of their exchange,
+    for any numbers of documents of a kind (page theory/class_regret). Within a group, it is the
+    mean over the rankings of its documents. So the weights do not depend on the sequence of the
+    rows, in which data are often sorted by label, and apart from rounding, permuting the documents
+    of a query permutes its gradient and Hessian. If all scores of a query are equal, all pairs have
+    the same weight, and it is not divided by the distance, as in LightGBM.
 
     Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time, apart from
     sorting. With only g different scores, they take O(m + g min(g, truncation)).
