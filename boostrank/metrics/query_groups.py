@@ -33,10 +33,11 @@ def as_groups(values: Any) -> pd.Categorical:
     return pd.Categorical(values).remove_unused_categories()
 
 
-def query_groups(by: ValuesById | ArrayLike, queries: Queries) -> pd.Categorical:
+def query_groups(by: ValuesById | ArrayLike, queries: Queries, name: str = "by") -> pd.Categorical:
     """The groups of queries whose documents are in arrays.
 
-    :func:`boostrank.evaluate` describes the forms of `by`.
+    :func:`boostrank.evaluate` describes the forms of `by`; `name` is that of the argument in
+    messages.
 
     Raises
     ------
@@ -44,21 +45,23 @@ def query_groups(by: ValuesById | ArrayLike, queries: Queries) -> pd.Categorical
         If there is neither one value per query nor one per document, if values differ within a
         query, a value is missing, or a query is not known.
     """
-    if is_by_id(by) or (isinstance(by, pd.Series) and _has_ids(by, queries)):
-        series = by_id(by, "by")
-        refuse_unknown(series, np.asarray(queries.ids), "by")
-        return as_groups(align(series, queries.ids, "by"))
+    if is_by_id(by) or (isinstance(by, pd.Series) and _has_ids(by, queries, name)):
+        series = by_id(by, name)
+        refuse_unknown(series, np.asarray(queries.ids), name)
+        return as_groups(align(series, queries.ids, name))
     if not isinstance(by, (pd.Series, pd.Categorical)):
-        by = as_array(by, "by")
+        by = as_array(by, name)
     values = pd.Series(by)
     if len(values) not in (queries.n_queries, queries.n_documents):
         raise ValueError(
-            f"by must have one value per query ({queries.n_queries}) or per document "
+            f"{name} must have one value per query ({queries.n_queries}) or per document "
             f"({queries.n_documents}), or be a dict, a Series or a DataFrame by query id; "
             f"got {len(values)} values"
         )
     is_missing = values.isna().to_numpy()
-    refuse_first(is_missing, lambda i: f"by must have no missing values; by[{i}] is missing")
+    refuse_first(
+        is_missing, lambda i: f"{name} must have no missing values; {name}[{i}] is missing"
+    )
     if len(values) == queries.n_documents:
         if queries.permutation is not None:
             values = values.iloc[queries.permutation]
@@ -66,7 +69,9 @@ def query_groups(by: ValuesById | ArrayLike, queries: Queries) -> pd.Categorical
         differs = queries.min(codes) != queries.max(codes)
         refuse_first(
             differs,
-            lambda i: f"by differs within query {str(queries.ids[i])!r}: give one group per query",
+            lambda i: (
+                f"{name} differs within query {str(queries.ids[i])!r}: give one group per query"
+            ),
         )
         values = values.iloc[queries.starts]
     return as_groups(values)
@@ -147,7 +152,7 @@ def _means(
     return pd.DataFrame({"queries": means.n_values, **ends})
 
 
-def _has_ids(by: pd.Series, queries: Queries) -> bool:
+def _has_ids(by: pd.Series, queries: Queries, name: str) -> bool:
     """Whether the index of a Series has query ids, as for weights of queries, not row numbers."""
     of_queries = len(by) != queries.n_documents or queries.n_documents == queries.n_queries
-    return of_queries and index_has_ids(by, queries, "by")
+    return of_queries and index_has_ids(by, queries, name)

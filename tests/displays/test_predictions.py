@@ -11,14 +11,13 @@ from boostrank.displays import NDCGCurveDisplay, PrecisionRecallDisplay
 
 
 def interval(values, weights=None):
-    """Mean and 95% interval of values that are not NaN, by the formula of a weighted mean."""
+    """Mean and 95% interval of values that are not NaN, by the jackknife of a weighted mean."""
     w = np.ones(len(values)) if weights is None else weights
     kept = ~np.isnan(values) & (w > 0)
     x, w, n = np.asarray(values)[kept], w[kept], kept.sum()
     mean = np.average(x, weights=w)
-    margin = (
-        stats.t.ppf(0.975, n - 1) * np.sqrt(n / (n - 1) * np.square(w * (x - mean)).sum()) / w.sum()
-    )
+    left = (w @ x - w * x) / (w.sum() - w)
+    margin = stats.t.ppf(0.975, n - 1) * np.sqrt((n - 1) / n * np.square(left - mean).sum())
     return mean, mean - margin, mean + margin
 
 
