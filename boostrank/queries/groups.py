@@ -41,7 +41,7 @@ def number_groups(groups: Values) -> Ints:
     return numbers
 
 
-def group_means(values: Floats, weights: Floats, groups: Ints) -> tuple[Floats, Floats]:
+def mean_by_group(values: Floats, weights: Floats, groups: Ints) -> tuple[Floats, Floats]:
     """Weighted mean of the values of each group, and the sum of their weights.
 
     The weighted mean of these means is that of the values, and its standard error by
@@ -61,7 +61,7 @@ def group_means(values: Floats, weights: Floats, groups: Ints) -> tuple[Floats, 
 
     Examples
     --------
-    >>> means, weights = group_means(np.array([1.0, 2.0, 6.0]), np.ones(3), np.array([0, 1, 0]))
+    >>> means, weights = mean_by_group(np.array([1.0, 2.0, 6.0]), np.ones(3), np.array([0, 1, 0]))
     >>> means.tolist(), weights.tolist()
     ([3.5, 2.0], [2.0, 1.0])
     """

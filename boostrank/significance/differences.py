@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, as_array, as_floats
 from boostrank.inputs.checks import check_number, refuse, refuse_first
-from boostrank.queries.groups import group_means, number_groups
+from boostrank.queries.groups import mean_by_group, number_groups
 from boostrank.queries.weights import ROUNDING, check_weights, weighted_means
 
 
@@ -77,7 +77,7 @@ def paired_differences(
     if numbers is None:
         return differences, weights
     # Groups without a query that counts are left out.
-    means, totals = group_means(differences, weights, pd.factorize(numbers[counts])[0])
+    means, totals = mean_by_group(differences, weights, pd.factorize(numbers[counts])[0])
     return means, totals / totals.mean()
 
 
@@ -213,8 +213,12 @@ def confidence_interval(
 
     With `groups`, n is the number of groups, x the mean over the queries of a group, and w the sum
     of their weights, so that the interval is that of the mean over queries by the jackknife that
-    leaves out one group at a time, the estimate CV3 of cluster-robust inference.
-    SIMULATION
+    leaves out one group at a time, the estimate CV3 of cluster-robust inference. In simulations
+    where two queries of a group have the correlation 0.5 and 10 to 200 groups have five queries
+    each, intervals of 95% contained the mean in 72% to 74% of the samples without `groups`, and
+    with them in 94% to 96% of those with normal differences, and in 92% to 95% with exponential
+    ones. Where sizes have a heavy tail, these were 28% to 53%, 90% to 93% and 87% to 91%
+    (``benchmarks/group_level.py``).
 
     Parameters
     ----------

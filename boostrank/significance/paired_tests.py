@@ -124,7 +124,11 @@ def permutation_test(
     mean is still that over queries, and groups may have any sizes, but the assumption is then on
     groups: the sums ``S_g`` are independent, and symmetric if neither ranker is better. What is
     said of few queries and of skewed differences holds for few groups and skewed sums.
-    SIMULATION
+    In simulations of equally good rankers, where two queries of a group have the correlation 0.5
+    and 10 to 200 groups have five queries each, the test over queries rejected in 25% to 28% of the
+    samples at the level 5%, and the test by groups in 5% of those with normal differences, and in
+    5% to 8% with exponential ones. Where sizes have a heavy tail, these were 46% to 72%, 4% to 5%
+    and 6% to 9% (``benchmarks/group_level.py``).
 
     Parameters
     ----------

@@ -47,6 +47,15 @@ def test_curves_are_means_with_intervals(ragged, weighted):
     assert not overlapping_texts(display.figure_)
 
 
+def test_intervals_of_curves_are_by_group(ragged):
+    labels, scores, qid = ragged
+    users = {query: i % 6 for i, query in enumerate(br.Queries.from_qid(qid).ids)}
+    display = NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=[3], groups=users)
+    values = br.ndcg_score(labels, scores, qid, k=3, per_query=True)
+    expected = br.significance.confidence_interval(values, 0 * values, groups=list(users.values()))
+    np.testing.assert_allclose(display.table[["low", "high"]].iloc[0], expected)
+
+
 def test_the_curve_of_one_ranker_has_a_band(ragged):
     labels, scores, qid = ragged
     alone = NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=[1, 3, 10])
