@@ -184,7 +184,7 @@ def _compare_runs(
     comparison = boostrank.runs.compare_runs(
         judgments, named, measures, baseline=baseline, **settings
     )
-    typer.echo(f"{comparison.per_query['query'].nunique()} queries, {len(paths)} runs\n")
+    typer.echo(f"{comparison.counts}, {len(paths)} runs\n")
     reports.show_comparison(comparison)
     return comparison
 

@@ -88,7 +88,7 @@ class Queries(Segments):
         ids = _as_ids(qid)
         try:
             starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-            codes, n_different = _number(ids[starts])
+            codes, n_different = number_ids(ids[starts])
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"qid must have ids that can be hashed, such as integers and str: {error}"
@@ -173,8 +173,11 @@ class Queries(Segments):
         return np.sort(self.permutation[grouped])
 
 
-def _number(ids: Values) -> tuple[Ints, int]:
-    """Number ids by first appearance; returns the number of each, and how many they are."""
+def number_ids(ids: Values) -> tuple[Ints, int]:
+    """Number ids by first appearance; returns the number of each, and how many they are.
+
+    Raises TypeError or ValueError for ids that cannot be hashed.
+    """
     # pandas would merge numbers that are equal as float64.
     if ids.dtype.kind in "US" or ids.dtype.itemsize > 8:
         ids = ids.astype(object)
