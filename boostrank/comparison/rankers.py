@@ -239,7 +239,7 @@ def compare(
             if any(map(needs_validation, rankers.values())):
                 drawn = [_with_validation(fold, of_queries, seed) for fold in drawn]
             first = None if repeats is None else repetition * len(drawn)
-            jobs = _jobs(rankers, drawn, first)
+            jobs = _jobs(rankers, drawn, first, of_queries)
             with contextlib.closing(run_trainings(jobs, n_jobs, folder)) as finished:
                 for number, result, is_saved in finished:
                     job = jobs[number]
@@ -273,16 +273,21 @@ def compare(
 
 
 def _jobs(
-    rankers: Mapping[str, Estimator], folds: Sequence[Fold], first: int | None
+    rankers: Mapping[str, Estimator],
+    folds: Sequence[Fold],
+    first: int | None,
+    of_queries: pd.Series | None,
 ) -> list[TrainingJob]:
     """The trainings of all rankers on all folds.
 
-    If folds are repeated, `first` is the number of the first fold in all repetitions.
+    If folds are repeated, `first` is the number of the first fold in all repetitions. `of_queries`
+    has the group of each query by its id.
     """
     jobs = []
     for i, fold in enumerate(folds):
+        groups = None if of_queries is None else of_ids(of_queries, fold.train.qid)
         for name, ranker in rankers.items():
-            job = TrainingJob(name, ranker, fold)
+            job = TrainingJob(name, ranker, fold, groups)
             if first is not None:
                 job = _in_repetition(job, first + i)
             jobs.append(job)

@@ -33,6 +33,7 @@ from boostrank.metrics import check_scores
 from boostrank.metrics.scorers import call_with_qid
 from boostrank.model_selection.estimators import accept_qid, fit_with_validation, n_rounds
 from boostrank.ndcg.labels import Labels
+from boostrank.queries.segments import Values
 
 # Number of the format of the files, which are not read by versions with another one.
 FORMAT = 6
@@ -62,11 +63,15 @@ class Estimator(Protocol):
 
 
 class TrainingJob(NamedTuple):
-    """The name of a ranker, the ranker, and a fold to train it on, with validation data."""
+    """The name of a ranker, the ranker, and a fold to train it on, with validation data.
+
+    `groups` has the group of each row to train on; rankers whose `fit` takes groups get them.
+    """
 
     name: str
     ranker: Estimator
     fold: Fold
+    groups: Values | None = None
 
 
 class TrainingResult(NamedTuple):
@@ -163,11 +168,14 @@ def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> dict[int, Path]:
     paths: dict[int, Path] = {}
     # The folds are alive as long as their ids are used.
     hashes: dict[int, str] = {}
-    for number, (name, ranker, fold) in enumerate(jobs):
+    for number, (name, ranker, fold, groups) in enumerate(jobs):
         with contextlib.suppress(pickle.PicklingError, TypeError):
             of_data = hashes.get(id(fold)) or data_hash(fold)
             hashes[id(fold)] = of_data
-            identity = (FORMAT, name, fold.name, of_data, settings_hash(ranker), versions())
+            identity: tuple[object, ...] = (FORMAT, name, fold.name, of_data)
+            identity += (settings_hash(ranker), versions())
+            if groups is not None:
+                identity += (groups,)
             paths[number] = folder / f"{_hash(identity)}.json"
     return paths
 
@@ -244,10 +252,10 @@ def _train(
 
 
 def _trained(job: TrainingJob) -> TrainingResult:
-    name, ranker, fold = job
+    name, ranker, fold, groups = job
     began = time.perf_counter()
     try:
-        fitted = fit_with_validation(ranker, fold.train, fold.validation)
+        fitted = fit_with_validation(ranker, fold.train, fold.validation, groups)
         seconds = time.perf_counter() - began
         # Invalid scores are an error here, before they are saved.
         predicted = call_with_qid(fitted, "predict", fold.test.qid, fold.test.X)
