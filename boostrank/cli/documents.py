@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import re
-import shlex
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from numbers import Number
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from boostrank.cli.columns import (
+    PARQUET_SUFFIXES,
+    Marks,
+    check_labels,
+    numbers_and_categories,
+    quoted,
+)
 from boostrank.datasets import read_letor
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part, refuse_first
 from boostrank.inputs.files import open_decompressed
-from boostrank.inputs.frames import advice_on_texts
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
 from boostrank.queries.by_id import ID_COLUMNS
@@ -33,7 +39,6 @@ if TYPE_CHECKING:
 #: Endings of the names of files that are tables. A CSV or TSV file may be compressed, and then ends
 #: in ".gz" too.
 CSV_SUFFIXES = (".csv", ".tsv", ".tab")
-PARQUET_SUFFIXES = (".parquet", ".pq")
 #: Names of columns that are taken for query ids or labels if the user names none.
 USUAL_NAMES: Mapping[str, Sequence[str]] = {
     "qid": ID_COLUMNS,
@@ -44,8 +49,6 @@ QID = "qid"
 SCORE = "score"
 #: Features of documents; a DataFrame if they have names.
 Features: TypeAlias = "NDArray[Any] | csr_matrix | pd.DataFrame"
-#: Texts that stand for a missing value, by column.
-Marks = Mapping[str, Sequence[str]]
 # Texts of CSV files that stand for a missing number: those of pandas, and "none". An id may be
 # "NA".
 _MISSING = ["", "NA", "N/A", "#NA", "#N/A", "#N/A N/A", "<NA>", "n/a", "NaN", "-NaN", "nan", "-nan"]
@@ -56,9 +59,6 @@ if [*map(int, pd.__version__.split(".")[:2])] < [3, 1]:
     _ROUNDING["float_precision"] = "round_trip"
 # A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
-_MAX_SHOWN = 12
-# Columns of numbers with at most so many different texts have marks of missing values.
-_MAX_MARKS = 3
 
 
 def is_table(path: Path) -> bool:
@@ -108,6 +108,8 @@ def read_columns(
     else:
         marks = dict.fromkeys(columns, _MISSING) | dict.fromkeys(texts, ("",)) | {**(missing or {})}
         frame = _read_csv(path, dtype=dict.fromkeys(texts, str), na_values=marks)
+        if isinstance(frame.index, pd.RangeIndex):
+            _warn_of_short_rows(path, frame)
     if frame.empty or not isinstance(frame.index, pd.RangeIndex):
         fault = "there are none" if frame.empty else "they have more"
         raise ValueError(
@@ -138,20 +140,55 @@ def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
         # texts.
         warnings.simplefilter("ignore", pd.errors.DtypeWarning)
         return pd.read_csv(
-            file, sep=separator, encoding="utf-8-sig", keep_default_na=False, **options
+            file,
+            sep=separator,
+            encoding="utf-8-sig",
+            keep_default_na=False,
+            skipinitialspace=True,
+            **options,
+        )
+
+
+def _warn_of_short_rows(path: Path, frame: pd.DataFrame) -> None:
+    """Warn of rows with fewer fields than the first line, whose last values count as missing."""
+    n_columns = frame.shape[1]
+    is_suspect = frame.iloc[:, -1].isna().to_numpy()
+    if n_columns < 2 or not is_suspect.any():
+        return
+    with open_decompressed(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        rows = csv.reader(text, delimiter=_separator(path), skipinitialspace=True)
+        # As pandas, without empty lines.
+        sizes = [(len(row), rows.line_num) for row in rows if len(row) > 1 or "".join(row).strip()]
+    short = [
+        (row, n_fields, line)
+        for row, (n_fields, line) in enumerate(sizes[1:], 1)
+        if n_fields < n_columns
+    ]
+    if short and len(sizes) == len(frame) + 1:
+        row, n_fields, line = short[0]
+        others = ""
+        if len(short) > 1:
+            others = f", the first of {len(short):,} such rows"
+        warn(
+            f"{path}: row {row:,} (line {line:,}) has {n_fields} of the {n_columns} fields of the "
+            f"first line{others}: the others count as missing. Complete such lines, or leave them "
+            "out"
         )
 
 
 def _separator(path: Path) -> str:
     """The separator of the fields of a file: the tab in files that end in ".tsv" or ".tab".
 
-    In others, it is the first of the comma, the semicolon and the tab that the first line has.
+    In others, it is that of the comma, the semicolon, the tab and "|" which the first line has most
+    often.
     """
     if Path(path.name.removesuffix(".gz")).suffix in (".tsv", ".tab"):
         return "\t"
     with open_decompressed(path) as file:
         line = next((line for line in file if line.strip()), b"").decode(errors="replace")
-    return next((separator for separator in ",;\t" if separator in line), ",")
+    outside_quotes = re.sub(r'"[^"]*"', "", line)
+    return max(",;\t|", key=outside_quotes.count)
 
 
 @contextlib.contextmanager
@@ -225,11 +262,11 @@ class ColumnOptions(NamedTuple):
         usual = USUAL_NAMES[role]
         columns = [name for name in usual if name in names and name not in others]
         if len(columns) != 1 and is_needed:
-            problem = f"no column {_quoted(usual)}"
+            problem = f"no column {quoted(usual)}"
             if columns:
-                problem = f"several of the columns {_quoted(columns)}"
+                problem = f"several of the columns {quoted(columns)}"
             raise ValueError(
-                f"{path} has {problem}: name one with --{role}; its columns are {_quoted(names)}"
+                f"{path} has {problem}: name one with --{role}; its columns are {quoted(names)}"
             )
         return columns[0] if columns else None
 
@@ -238,11 +275,11 @@ class ColumnOptions(NamedTuple):
 
         `others` are the columns of query ids and labels.
         """
-        features = split_names(self.features)
+        dropped = split_names(self.drop)
+        features = [name for name in split_names(self.features) if name not in dropped]
         wrong = [name for name in features if name in others]
-        if not features:
-            left_out = (*split_names(self.drop), *others)
-            features = [name for name in names if name not in left_out]
+        if not self.features:
+            features = [name for name in names if name not in (*dropped, *others)]
             usual = (*USUAL_NAMES["qid"], *USUAL_NAMES["label"])
             wrong = [name for name in features if name.lower() in usual]
         if wrong:
@@ -250,7 +287,14 @@ class ColumnOptions(NamedTuple):
                 f"{path}: the column {wrong[0]!r} looks like an id or a label, not a feature. "
                 "Leave out what is no feature with --drop, or name all features with --features"
             )
-        return features
+        if not features:
+            raise ValueError(
+                f"{path} has no features: each of its columns {quoted(names)} has the query ids or "
+                "the labels, or is left out by --features and --drop"
+            )
+        for name in split_names(self.categorical):
+            require_columns("--categorical: these are no features:", [name], features)
+        return list(dict.fromkeys(features))
 
 
 def split_names(texts: Sequence[str] | None) -> list[str]:
@@ -279,6 +323,7 @@ def read_documents(
     *,
     like: Features | None = None,
     roles: Collection[str] = ("features", "qid", "label"),
+    may_be_negative: bool = False,
 ) -> tuple[Any, Any, Any]:
     r"""Read features, labels and query ids from a LETOR file or a table.
 
@@ -294,6 +339,8 @@ def read_documents(
         names, `X` has these columns in this sequence.
     roles : collection of str, default ("features", "qid", "label")
         Roles of the columns that are read from a table, which must have them.
+    may_be_negative : bool, default False
+        Whether labels may be below 0.
 
     Returns
     -------
@@ -316,7 +363,7 @@ def read_documents(
     >>> folder.cleanup()
     """
     if not is_table(path):
-        return _read_letor(path, columns, like)
+        return _read_letor(path, columns, like, may_be_negative)
     if columns.missing and path.suffix in PARQUET_SUFFIXES:
         raise ValueError(
             f"--missing is for CSV and TSV files; missing values of {path}, a Parquet file, are "
@@ -339,13 +386,14 @@ def read_documents(
     texts = [*categories, *filter(None, [ids["qid"]])]
     missing = _missing_marks(columns, features, like)
     frame = read_columns(path, [*features, *read.values()], texts, missing)
-    X = _features(path, frame[features], categories, missing)
+    is_training = not isinstance(like, pd.DataFrame)
+    X = numbers_and_categories(path, frame[features], categories, missing, is_training=is_training)
     y = None
     qid = None
     if isinstance(like, pd.DataFrame):
         X = _with_categories(path, X, like)
     if "label" in read:
-        y = frame[read["label"]].to_numpy()
+        y = check_labels(path, frame[read["label"]], may_be_negative=may_be_negative)
     if "qid" in read:
         qid = _query_ids(path, frame[read["qid"]])
     return X, y, qid
@@ -360,7 +408,7 @@ def _features_of_model(
     chosen = {*(split_names(columns.features) or features)} - {*split_names(columns.drop)}
     if chosen != {*features}:
         raise ValueError(
-            f"--features and --drop must leave the features of the model: {_quoted(features)}"
+            f"--features and --drop must leave the features of the model: {quoted(features)}"
         )
     return features
 
@@ -382,7 +430,7 @@ def _missing_marks(
 
 
 def _read_letor(
-    path: Path, columns: ColumnOptions, like: Features | None
+    path: Path, columns: ColumnOptions, like: Features | None, may_be_negative: bool
 ) -> tuple[Features, Floats, NDArray[Any]]:
     """Read a LETOR file, for which options about columns are an error."""
     refused = [f"--{name}" for name, value in columns._asdict().items() if value]
@@ -397,6 +445,7 @@ def _read_letor(
     except ValueError as error:
         error.add_note("if this is a table, its name must end in .csv, .tsv or .parquet")
         raise
+    check_labels(path, y, rows="document", may_be_negative=may_be_negative)
     if isinstance(like, pd.DataFrame) and len(like.select_dtypes("category").columns):
         raise ValueError(
             f"{path} is a LETOR file, which has no categories, and the model has some: use a table"
@@ -409,7 +458,7 @@ def require_columns(problem: str, wanted: Sequence[str], names: Sequence[str]) -
     missing = [name for name in wanted if name not in names]
     if missing:
         near = did_you_mean(missing[0], names)
-        raise ValueError(f"{problem} {_quoted(missing)}{near}; its columns are {_quoted(names)}")
+        raise ValueError(f"{problem} {quoted(missing)}{near}; its columns are {quoted(names)}")
 
 
 def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
@@ -424,12 +473,25 @@ def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.Data
         unknown = [text for text in column.cat.categories if text not in by_text]
         if unknown:
             warn(
-                f"{path}: the model does not know {_quoted(unknown)} in the column {name!r}: these "
+                f"{path}: the model does not know {quoted(unknown)} in the column {name!r}: these "
                 "count as missing"
             )
         known = column.cat.set_categories(list(by_text))
         changed[str(name)] = known.cat.rename_categories(by_text)
     return X.assign(**changed)
+
+
+def _warn_of_spaces(name: str, different: Iterable[str]) -> None:
+    """Warn of query ids that differ only by spaces at their ends."""
+    by_text: dict[str, str] = {}
+    for text in different:
+        other = by_text.setdefault(text.strip(), text)
+        if other != text:
+            warn(
+                f"{name} has {other!r} and {text!r}, which differ by spaces, and are two queries: "
+                "remove the spaces if they are one"
+            )
+            return
 
 
 def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
@@ -457,83 +519,9 @@ def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     if ids.dtype.kind in "iub":
         return ids
     codes, different = pd.factorize(texts)
+    _warn_of_spaces(name, different)
     is_integer = all(map(_INTEGER.fullmatch, different))
     return np.array(different, dtype=np.int64 if is_integer else object)[codes]
-
-
-def _features(
-    path: Path, X: pd.DataFrame, categories: Collection[str], missing: Marks
-) -> pd.DataFrame:
-    """The features as numbers and categories.
-
-    Other texts are an error, unless they are those of missing values.
-    """
-    is_csv = path.suffix not in PARQUET_SUFFIXES
-
-    def is_number(value: object) -> bool:
-        return isinstance(value, Number) or (is_csv and is_finite_text(str(value)))
-
-    changed: dict[str, pd.Series] = {}
-    texts: dict[str, pd.Series] = {}
-    for label, column in X.select_dtypes(exclude="category").items():
-        name = str(label)
-        if name in categories:
-            is_present = column.notna() & (column != "")
-            changed[name] = column.astype(str).where(is_present).astype("category")
-        elif not pd.api.types.is_numeric_dtype(column.dtype):
-            # pandas leaves integers beyond int64 as texts if values are missing.
-            column = column.mask(column.isin(missing[name]))
-            is_text = column.notna() & ~column.map(is_number)
-            if is_text.any():
-                texts[name] = column[is_text].astype(str)
-            else:
-                changed[name] = column.astype(object).astype(np.float64)
-    if texts:
-        _refuse_texts(path, X, texts)
-    return X.assign(**changed)
-
-
-def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -> NoReturn:
-    """Raise ValueError for features with texts.
-
-    A few texts among numbers may mark missing values.
-    """
-    faults: list[str] = []
-    marks: list[str] = []
-    no_features: list[str] = []
-    for name, column in texts.items():
-        counts = column.value_counts()
-        shown = [
-            f"{str(text)[:40]!r} in {count:,}" for text, count in counts.head(_MAX_MARKS).items()
-        ]
-        if len(counts) > _MAX_MARKS:
-            shown.append(f"others in {counts.iloc[_MAX_MARKS:].sum():,}")
-        faults.append(f"{name!r} ({', '.join(shown)}; the first in row {column.index[0] + 1:,})")
-        # "a" and "b" may be categories, unless most others are numbers.
-        n_words = sum(counts[text] for text in counts.index if re.match(r"\w", text))
-        n_numbers = X[name].count() - len(column)
-        if len(counts) <= _MAX_MARKS and n_numbers > n_words:
-            marks += [text for text in counts.index if "," not in text]
-        else:
-            no_features.append(name)
-    drop = f"--drop {','.join(no_features)}".strip()
-    advice = advice_on_texts(texts, drop, "--categorical {}")
-    if marks:
-        option = shlex.quote(",".join(dict.fromkeys(marks)))
-        advice = f"If texts mark missing values, use --missing {option}. {advice}"
-    listed = ", ".join(faults[:_MAX_SHOWN])
-    raise ValueError(
-        f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {listed}. "
-        f"{advice}"
-    )
-
-
-def _quoted(names: Sequence[str]) -> str:
-    """Names as text, not too many of them."""
-    shown = ", ".join(map(repr, names[:_MAX_SHOWN]))
-    if len(names) > _MAX_SHOWN:
-        shown += f", ... ({len(names)} in all)"
-    return shown
 
 
 def read_scores(path: Path, qid: NDArray[Any]) -> Floats:

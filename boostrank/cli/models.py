@@ -148,7 +148,9 @@ def fit(
     (ranker,) = rankers.values()
     require_folder_of(model)
     columns = ColumnOptions(qid, label, features, drop, categorical, missing)
-    X, y, ids = read_documents(data, columns)
+    # It looks only at which label is larger.
+    may_be_negative = objective == "rank:pairwise"
+    X, y, ids = read_documents(data, columns, may_be_negative=may_be_negative)
     eval_set = None
     if validation is not None:
         columns = ColumnOptions(qid, label, missing=missing)

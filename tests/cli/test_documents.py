@@ -138,7 +138,7 @@ def test_missing_values_of_text_files(run, tmp_path):
         "in 1; the" in error
     )
     assert (
-        "use --missing '?,\\N,-,red,blue'. Leave out what is no feature (--drop), or make it"
+        "use --missing '?,\\N,-,red,blue'. Leave out what is no feature (--drop z), or make it"
         in error
     )
     marks, quick = ["--missing", "?", "--missing", "\\N,-"], ["--drop", "z", "--rounds", 2]

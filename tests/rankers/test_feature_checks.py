@@ -56,7 +56,7 @@ def with_value(value):
         ),
         (
             FRAME.assign(a="x", c=FRAME.index.map(str)),
-            r"got 'a' .*, 'c' .*=\['a', 'c'\]\)\), or make .* \(X\['a'\]\.",
+            r"got 'a' .*, 'c' .*=\['a', 'c'\]\)\), or make .* \(X\['a'\]\.astype\('category'\)\)$",
         ),
         (FRAME[[]], "X must be a DataFrame with columns that are features"),
         (FRAME["a"], "got a Series.*to_frame"),
