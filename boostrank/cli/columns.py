@@ -23,11 +23,19 @@ from boostrank.inputs.text_columns import (
     are_dates,
     written_number,
 )
+from boostrank.queries.queries import Queries
 
 #: Endings of the names of Parquet files.
 PARQUET_SUFFIXES = (".parquet", ".pq")
 #: Texts that stand for a missing value, by column.
 Marks = Mapping[str, Sequence[str]]
+EQUAL_LABELS = (
+    "in every query, all documents have the same label, so that all rankings of them are equally "
+    "good"
+)
+ADVICE_ON_EQUAL_LABELS = (
+    "Give labels that differ within queries; --label and --qid name the columns of a table"
+)
 _MAX_SHOWN = 12
 # Columns of numbers with at most so many different texts have marks of missing values.
 _MAX_MARKS = 3
@@ -98,6 +106,13 @@ def check_labels(
             ),
         )
     return labels
+
+
+def are_equal_within_queries(y: NDArray[Any], qid: NDArray[Any]) -> bool:
+    """Whether no query has documents with different labels."""
+    queries = Queries.from_qid(qid)
+    labels = queries.group(y)
+    return bool((queries.min(labels) == queries.max(labels)).all())
 
 
 def _refuse_texts_as_labels(path: Path, column: pd.Series) -> None:
