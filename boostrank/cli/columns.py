@@ -23,6 +23,7 @@ from boostrank.inputs.text_columns import (
     are_dates,
     written_number,
 )
+from boostrank.queries import id_columns
 from boostrank.queries.queries import Queries
 
 #: Endings of the names of Parquet files.
@@ -37,6 +38,7 @@ ADVICE_ON_EQUAL_LABELS = (
     "Give labels that differ within queries; --label and --qid name the columns of a table"
 )
 _MAX_SHOWN = 12
+_MAX_NAMES = 40
 # Columns of numbers with at most so many different texts have marks of missing values.
 _MAX_MARKS = 3
 _SIGN = re.compile(r"[\W_]+|\\N")
@@ -246,3 +248,35 @@ def _drop(names: Sequence[object]) -> str:
 
 def _categorical(names: Sequence[object]) -> str:
     return f"--categorical {as_option(names)}"
+
+
+def warn_of_ids(path: Path, X: object, qid: NDArray[Any], features: Sequence[str] | None) -> None:
+    """Warn of features with names that look like ids or dates, unless the user named them.
+
+    `features` is the option that names features.
+    """
+    if isinstance(X, pd.DataFrame) and not features:
+        found = id_columns.suspects(X, Queries.from_qid(qid))
+        id_columns.warn_of_ids(found, str(path), _leave_out)
+
+
+def _leave_out(names: Sequence[object]) -> str:
+    return (
+        f"Leave out what is no feature ({_drop(names)}), make codes of categories categories "
+        "(--categorical), or name all features on purpose (--features)"
+    )
+
+
+def features_line(X: pd.DataFrame) -> str:
+    """A line with the names of features.
+
+    Examples
+    --------
+    >>> features_line(pd.DataFrame({"price": [1.5], "stars": [2]}))
+    'features: price, stars'
+    """
+    names = [str(name) for name in X.columns]
+    line = f"features: {', '.join(names[:_MAX_NAMES])}"
+    if len(names) > _MAX_NAMES:
+        line += f", ... ({len(names)} in all)"
+    return line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from boostrank.cli.columns import (
     ADVICE_ON_EQUAL_LABELS,
     EQUAL_LABELS,
     are_equal_within_queries,
+    warn_of_ids,
 )
 from boostrank.cli.documents import ColumnOptions, read_documents
 from boostrank.comparison import Comparison
@@ -30,6 +32,7 @@ from boostrank.inputs.checks import check_choice
 from boostrank.metrics import Measure
 from boostrank.model_selection import QueryKFold
 from boostrank.ndcg.gains import MAX_EXP2_LABEL, Gain, gains_of_labels
+from boostrank.queries.id_columns import IdWarning
 from boostrank.queries.queries import Queries
 from boostrank.training.defaults import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 from boostrank.training.losses import find_loss
@@ -175,7 +178,10 @@ def compare(
     hand_on_gain(compared, labels, gain)
     set_up_catboost(compared, data, settings.n_jobs)
     print_note(settings)
-    comparison = train(compared, data, measured, settings)
+    with warnings.catch_warnings():
+        # They have been given, with the names of the columns.
+        warnings.simplefilter("ignore", IdWarning)
+        comparison = train(compared, data, measured, settings)
     reports.show_comparison(comparison)
     reports.write_comparison(comparison, comparison.measures[-1], "marks", files)
 
@@ -261,6 +267,7 @@ def read_data(settings: Settings) -> dict[str, Any]:
         return {"folds": read_letor_folds(path)}
     else:
         data = Dataset(*read_documents(path, settings.columns))
+        warn_of_ids(path, data.X, data.qid, settings.columns.features)
         n_folds = settings.folds or FOLDS
     if isinstance(data.X, pd.DataFrame):
         # Libraries refuse some names of features.

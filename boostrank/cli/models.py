@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +16,7 @@ from typer import Argument, Option
 
 from boostrank.backends.progress import BAR
 from boostrank.cli import documents, options
+from boostrank.cli.columns import features_line, warn_of_ids
 from boostrank.cli.documents import (
     QID,
     SCORE,
@@ -33,6 +35,7 @@ from boostrank.cli.reports import counted
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.files import write_atomically, write_lines
 from boostrank.metrics import Measure
+from boostrank.queries.id_columns import IdWarning
 from boostrank.queries.queries import Queries
 from boostrank.rankers import load_model
 from boostrank.rankers.base import BoostedRanker
@@ -155,7 +158,12 @@ def fit(
     if validation is not None:
         columns = ColumnOptions(qid, label, missing=missing)
         eval_set = [read_documents(validation, columns, like=X)]
-    ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=measures, verbose=BAR)
+    warn_of_ids(data, X, ids, features)
+    if isinstance(X, pd.DataFrame):
+        typer.echo(features_line(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdWarning)
+        ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=measures, verbose=BAR)
     ranker.save_model(model)
     if ranker.evals_result_:
         typer.echo(_choice(ranker))

@@ -203,3 +203,77 @@ def test_dropped_columns_are_no_features(tmp_path):
         read(frame, tmp_path / "t.csv", features=["docid"], drop=["docid"])
     with pytest.raises(ValueError, match=r"--categorical: these are no features: 'docid'"):
         read(frame, tmp_path / "t.csv", categorical=["docid"], drop=["docid"])
+
+
+NUMBERS = np.arange(N)
+SUSPECTS = {
+    "doc_id": (words(3, 4, 5), "'doc_id' (its name) looks like an id"),
+    "docid": (words(3, 4, 5), "'docid' (its name) looks like an id"),
+    "id": (words(3, 4, 5), "'id' (its name) looks like an id"),
+    "product_id": (words(3, 4, 5), "'product_id' (its name) looks like an id"),
+    "row": (words(3, 4, 5), "'row' (its name) looks like an id"),
+    "serial": (
+        RANDOM.permutation(1000)[:N],
+        "'serial' (a different value in each row) looks like an id",
+    ),
+    "place": (
+        NUMBERS % 10 * 3,
+        "'place' (values that rise with the rows of each query) looks like an id",
+    ),
+    "day": (20240101 + NUMBERS % 28, "'day' looks like a date, read as a number"),
+    "created": (1_700_000_000 + NUMBERS % 9, "'created' looks like a date"),
+}
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("name", SUSPECTS)
+def test_numbers_that_are_ids_or_dates_are_named(run, tmp_path, name):
+    values, message = SUSPECTS[name]
+    path = tmp_path / "t.csv"
+    BASE.assign(**{name: values}).to_csv(path, index=False)
+    fit = ["fit", path, tmp_path / "m", "--rounds", 2]
+    lines = run(*fit, errors=True).splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"warning: {path}: {message}")
+    assert f"Leave out what is no feature (--drop {name})" in lines[0]
+    for option in (["--drop", name], ["--features", f"price,{name}"]):
+        assert run(*fit, *option, errors=True) == ""
+    compare = ["--objectives", "softmax", "--backend", "lightgbm", "--rounds", 2, "--folds", 2]
+    assert message in run("compare", path, *compare, errors=True)
+
+
+@pytest.mark.filterwarnings("default")
+def test_one_warning_names_all_columns_of_a_kind(run, tmp_path):
+    path = tmp_path / "t.csv"
+    columns = {name: values for name, (values, _) in SUSPECTS.items()}
+    sku = [f"D{i}" for i in range(N)]
+    BASE.assign(**columns, sku=sku).to_csv(path, index=False)
+    ids, dates = run(
+        "fit", path, tmp_path / "m", "--rounds", 2, "--categorical", "sku", errors=True
+    ).splitlines()
+    assert "'sku' (a category of its own in each row) look like ids" in ids
+    assert "(--drop doc_id,docid,id,product_id,row,serial,place,sku)" in ids
+    assert "'day', 'created' look like dates, read as a number" in dates
+
+
+@pytest.mark.filterwarnings("error")
+def test_ordinary_features_are_no_ids(run, tmp_path):
+    columns = {
+        "views": RANDOM.lognormal(5, 2, N).astype(int),
+        "year": RANDOM.integers(1990, 2024, N),
+        "stars": RANDOM.integers(1, 6, N),
+        "idf": RANDOM.integers(1, 99, N),
+        "paid": RANDOM.integers(0, 2, N),
+        "valid": 1,
+        "missing": np.nan,
+        "n_ids": RANDOM.integers(1, 6, N),
+        "time": RANDOM.integers(0, 100, N),
+    }
+    path = tmp_path / "t.csv"
+    BASE.assign(**columns).to_csv(path, index=False)
+    out = run("fit", path, tmp_path / "m", "--rounds", 2)
+    assert out.startswith(f"features: price, clicks, {', '.join(columns)}\n")
+    many = {f"x{i}": RANDOM.normal(size=N) for i in range(60)}
+    BASE.assign(**many).to_csv(path, index=False)
+    out = run("fit", path, tmp_path / "m", "--rounds", 2)
+    assert re.match(r"features: price, clicks, x0, .*, x37, \.\.\. \(62 in all\)\n", out)
