@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from boostrank.cli.documents import column_names, read_columns
 from boostrank.cli.options import GainOption, KOption, SeedOption, refuse_unused, set_options
+from boostrank.cli.tables import column_names, read_columns
 from boostrank.inputs.checks import check_choice
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.targets import NORMALIZATIONS

@@ -23,11 +23,10 @@ from boostrank.inputs.text_columns import (
     are_dates,
     written_number,
 )
+from boostrank.inputs.warnings import warn
 from boostrank.queries import id_columns
 from boostrank.queries.queries import Queries
 
-#: Endings of the names of Parquet files.
-PARQUET_SUFFIXES = (".parquet", ".pq")
 #: Texts that stand for a missing value, by column.
 Marks = Mapping[str, Sequence[str]]
 EQUAL_LABELS = (
@@ -166,16 +165,15 @@ def numbers_and_categories(
     categories: Collection[str],
     missing: Marks,
     *,
-    is_training: bool = True,
+    has_texts: bool,
+    is_training: bool,
 ) -> pd.DataFrame:
     """The features as numbers and categories.
 
-    Other texts are an error, unless they are those of missing values. `is_training` says whether
-    other features may be chosen.
+    Other texts are an error, unless they are those of missing values. `has_texts` says whether
+    texts may be numbers, as in CSV files, and `is_training` whether other features may be chosen.
     """
-    is_number = _is_number
-    if path.suffix in PARQUET_SUFFIXES:
-        is_number = _is_of_number_type
+    is_number = _is_number if has_texts else _is_of_number_type
     changed: dict[str, pd.Series] = {}
     texts: dict[str, pd.Series] = {}
     for label, column in X.select_dtypes(exclude="category").items():
@@ -250,12 +248,37 @@ def _categorical(names: Sequence[object]) -> str:
     return f"--categorical {as_option(names)}"
 
 
-def warn_of_ids(path: Path, X: object, qid: NDArray[Any], features: Sequence[str] | None) -> None:
+def refuse_infinity(path: Path, X: object) -> None:
+    """Raise ValueError for a feature with names that is infinite somewhere.
+
+    LightGBM takes infinity, and XGBoost does not.
+    """
+    if not isinstance(X, pd.DataFrame):
+        return
+    for name, column in X.select_dtypes("number").items():
+        infinite = np.flatnonzero(np.isinf(column.to_numpy(np.float64, na_value=np.nan)))
+        if len(infinite):
+            value = column.iloc[infinite[0]]
+            raise ValueError(
+                f"{path}: {name!r} is {value} in row {infinite[0] + 1:,}, or too large a number, "
+                f"which XGBoost does not take. If it marks a missing value, use --missing {value}"
+            )
+
+
+def warn_of_features(
+    path: Path, X: object, qid: NDArray[Any], features: Sequence[str] | None
+) -> None:
     """Warn of features with names that look like ids or dates, unless the user named them.
 
-    `features` is the option that names features.
+    It warns of features without values too. `features` is the option that names features.
     """
-    if isinstance(X, pd.DataFrame) and not features:
+    if not isinstance(X, pd.DataFrame):
+        return
+    empty = [str(name) for name, is_empty in X.isna().all().items() if is_empty]
+    if empty:
+        noun = "the feature" if len(empty) == 1 else "the features"
+        warn(f"{path}: no row has a value of {noun} {quoted(empty)}, so that nothing is learned")
+    if not features:
         found = id_columns.suspects(X, Queries.from_qid(qid))
         id_columns.warn_of_ids(found, str(path), _leave_out)
 

@@ -21,7 +21,8 @@ from boostrank.cli.columns import (
     ADVICE_ON_EQUAL_LABELS,
     EQUAL_LABELS,
     are_equal_within_queries,
-    warn_of_ids,
+    refuse_infinity,
+    warn_of_features,
 )
 from boostrank.cli.documents import ColumnOptions, read_documents
 from boostrank.comparison import Comparison
@@ -173,7 +174,8 @@ def compare(
     of_measures = options.set_options(gain=gain, empty=empty)
     measured = options.parse_measures("--measures", measures, of_measures)
     compared = make_rankers(settings)
-    data = read_data(settings)
+    trains_xgboost = any("xgb" in name.lower() for name in compared)
+    data = read_data(settings, trains_xgboost=trains_xgboost)
     labels = check_labels_differ(data)
     hand_on_gain(compared, labels, gain)
     set_up_catboost(compared, data, settings.n_jobs)
@@ -250,7 +252,7 @@ def with_query_features(rankers: Mapping[str, Any], kinds: list[str]) -> dict[st
     }
 
 
-def read_data(settings: Settings) -> dict[str, Any]:
+def read_data(settings: Settings, *, trains_xgboost: bool = False) -> dict[str, Any]:
     """The data and the folds, as arguments of :func:`boostrank.compare`.
 
     They are the folds of a folder, or the rows of a file or synthetic ones.
@@ -267,17 +269,17 @@ def read_data(settings: Settings) -> dict[str, Any]:
         return {"folds": read_letor_folds(path)}
     else:
         data = Dataset(*read_documents(path, settings.columns))
-        warn_of_ids(path, data.X, data.qid, settings.columns.features)
+        warn_of_features(path, data.X, data.qid, settings.columns.features)
+        if trains_xgboost:
+            refuse_infinity(path, data.X)
         n_folds = settings.folds or FOLDS
     if isinstance(data.X, pd.DataFrame):
         # Libraries refuse some names of features.
         names = [*map(str, range(data.X.shape[1]))]
         data = data._replace(X=data.X.set_axis(names, axis=1))
-    n_queries = Queries.from_qid(data.qid).n_queries
-    typer.echo(
-        f"{path or 'Synthetic data'}: {n_queries} queries, {len(data.y)} documents, {n_folds} "
-        "folds."
-    )
+    n_queries = reports.counted(Queries.from_qid(data.qid).n_queries, "query", "queries")
+    n_documents = reports.counted(len(data.y), "document")
+    typer.echo(f"{path or 'Synthetic data'}: {n_queries}, {n_documents}, {n_folds} folds.")
     cv: int | QueryKFold = n_folds
     if settings.repeats is None:
         cv = QueryKFold(n_folds, shuffle=True, random_state=settings.seed)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import io
 import re
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -16,16 +12,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from boostrank.cli.columns import (
-    PARQUET_SUFFIXES,
-    Marks,
     check_labels,
     numbers_and_categories,
     quoted,
 )
+from boostrank.cli.tables import (
+    MISSING,
+    column_names,
+    ending,
+    is_parquet,
+    is_table,
+    named_errors,
+    read_columns,
+)
 from boostrank.datasets import read_letor
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part, refuse_first
-from boostrank.inputs.files import open_decompressed
+from boostrank.inputs.checks import did_you_mean, is_finite_text, refuse_first
+from boostrank.inputs.text_columns import written_number
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
 from boostrank.queries.by_id import ID_COLUMNS
@@ -36,9 +39,6 @@ if TYPE_CHECKING:
     # Commands that need no ranker do not import it.
     from boostrank.rankers.base import BoostedRanker
 
-#: Endings of the names of files that are tables. A CSV or TSV file may be compressed, and then ends
-#: in ".gz" too.
-CSV_SUFFIXES = (".csv", ".tsv", ".tab")
 #: Names of columns that are taken for query ids or labels if the user names none.
 USUAL_NAMES: Mapping[str, Sequence[str]] = {
     "qid": ID_COLUMNS,
@@ -49,172 +49,13 @@ QID = "qid"
 SCORE = "score"
 #: Features of documents; a DataFrame if they have names.
 Features: TypeAlias = "NDArray[Any] | csr_matrix | pd.DataFrame"
-# Texts of CSV files that stand for a missing number: those of pandas, and "none". An id may be
-# "NA".
-_MISSING = ["", "NA", "N/A", "#NA", "#N/A", "#N/A N/A", "<NA>", "n/a", "NaN", "-NaN", "nan", "-nan"]
-_MISSING += ["NULL", "null", "None", "none", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
-# From pandas 3.1 on, numbers are rounded correctly in any case, and the argument is deprecated.
-_ROUNDING: dict[str, Any] = {}
-if [*map(int, pd.__version__.split(".")[:2])] < [3, 1]:
-    _ROUNDING["float_precision"] = "round_trip"
+#: Endings of the names of files that are neither tables nor LETOR files.
+OTHER_FILES = {".xlsx", ".xls", ".ods", ".json", ".jsonl", ".ndjson", ".feather", ".arrow"}
+OTHER_FILES |= {".npy", ".npz", ".pkl", ".pickle", ".zip", ".bz2", ".xz", ".7z", ".sqlite", ".html"}
+# Characters at the end of an id that are not seen.
+_INVISIBLE = " \t\r\n\x00\u00a0\u200b\ufeff"
 # A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
-
-
-def is_table(path: Path) -> bool:
-    """Whether a file of this name is a table, and not a LETOR file."""
-    return Path(path.name.removesuffix(".gz")).suffix in (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
-
-
-def column_names(path: Path) -> list[str]:
-    """The names of the columns of a table.
-
-    A column without a name, such as an index that pandas wrote, is left out.
-    """
-    if path.suffix in PARQUET_SUFFIXES:
-        from pyarrow import parquet
-
-        with _named_errors(path):
-            names = parquet.read_schema(path).names
-        return [name for name in names if not name.startswith("__index_level_")]
-    header = _read_csv(path, header=None, nrows=1, dtype=str, na_values=[""])
-    names = header.iloc[0].dropna().to_list()
-    if all(is_finite_text(name) for name in names) or len(set(names)) < len(names):
-        got = ",".join(names)[:60]
-        raise ValueError(
-            f"{path}: its first line must have different names of the columns; got {got!r}"
-        )
-    return names
-
-
-def read_columns(
-    path: Path, columns: list[str], texts: Collection[str], missing: Marks | None = None
-) -> pd.DataFrame:
-    """Read columns of a table.
-
-    Parameters
-    ----------
-    path : Path
-    columns : list of str
-    texts : collection of str
-        Columns that are texts if the file does not say which type they have. Of these, only empty
-        fields are missing.
-    missing : dict of str to list of str, optional
-        The texts that stand for a missing value in columns of a CSV file, where they are others
-        than usual.
-    """
-    if path.suffix in PARQUET_SUFFIXES:
-        frame = _read_parquet(path, columns, texts)
-    else:
-        marks = dict.fromkeys(columns, _MISSING) | dict.fromkeys(texts, ("",)) | {**(missing or {})}
-        frame = _read_csv(path, dtype=dict.fromkeys(texts, str), na_values=marks)
-        if isinstance(frame.index, pd.RangeIndex):
-            _warn_of_short_rows(path, frame)
-    if frame.empty or not isinstance(frame.index, pd.RangeIndex):
-        fault = "there are none" if frame.empty else "they have more"
-        raise ValueError(
-            f"{path}: below the first line there must be rows with as many fields; {fault}"
-        )
-    return frame[columns]
-
-
-def _read_parquet(path: Path, columns: list[str], texts: Collection[str]) -> pd.DataFrame:
-    from pyarrow import parquet
-
-    with _named_errors(path):
-        table = parquet.read_table(path, columns=columns)
-        # The metadata may say that a column is the index.
-        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
-        for name in {*texts} & {*columns}:
-            # Beside nulls, integers would become floats, which have other texts, and not all
-            # large integers.
-            frame[name] = table[name].to_pandas(integer_object_nulls=True)
-    return frame
-
-
-def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
-    separator = _separator(path)
-    options = {**options, **_ROUNDING}
-    with open_decompressed(path) as file, _named_errors(path), warnings.catch_warnings():
-        # pandas warns of a column whose blocks of rows have different types: such a column has
-        # texts.
-        warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-        return pd.read_csv(
-            file,
-            sep=separator,
-            encoding="utf-8-sig",
-            keep_default_na=False,
-            skipinitialspace=True,
-            **options,
-        )
-
-
-def _warn_of_short_rows(path: Path, frame: pd.DataFrame) -> None:
-    """Warn of rows with fewer fields than the first line, whose last values count as missing."""
-    n_columns = frame.shape[1]
-    is_suspect = frame.iloc[:, -1].isna().to_numpy()
-    if n_columns < 2 or not is_suspect.any():
-        return
-    with open_decompressed(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        rows = csv.reader(text, delimiter=_separator(path), skipinitialspace=True)
-        # As pandas, without empty lines.
-        sizes = [(len(row), rows.line_num) for row in rows if len(row) > 1 or "".join(row).strip()]
-    short = [
-        (row, n_fields, line)
-        for row, (n_fields, line) in enumerate(sizes[1:], 1)
-        if n_fields < n_columns
-    ]
-    if short and len(sizes) == len(frame) + 1:
-        row, n_fields, line = short[0]
-        others = ""
-        if len(short) > 1:
-            others = f", the first of {len(short):,} such rows"
-        warn(
-            f"{path}: row {row:,} (line {line:,}) has {n_fields} of the {n_columns} fields of the "
-            f"first line{others}: the others count as missing. Complete such lines, or leave them "
-            "out"
-        )
-
-
-def _separator(path: Path) -> str:
-    """The separator of the fields of a file: the tab in files that end in ".tsv" or ".tab".
-
-    In others, it is that of the comma, the semicolon, the tab and "|" which the first line has most
-    often.
-    """
-    if Path(path.name.removesuffix(".gz")).suffix in (".tsv", ".tab"):
-        return "\t"
-    with open_decompressed(path) as file:
-        line = next((line for line in file if line.strip()), b"").decode(errors="replace")
-    outside_quotes = re.sub(r'"[^"]*"', "", line)
-    return max(",;\t|", key=outside_quotes.count)
-
-
-@contextlib.contextmanager
-def _named_errors(path: Path) -> Iterator[None]:
-    """Name the file, and what is expected of it, in errors of pandas and pyarrow."""
-    try:
-        yield
-    except ValueError as error:
-        text = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise ValueError(
-            f"{path} cannot be read as a table: {text}. A CSV file must be text in UTF-8, and its "
-            "first line must have the names of the columns"
-        ) from error
-
-
-def write_table(table: pd.DataFrame, path: str) -> None:
-    """Write a table as CSV, TSV or Parquet, by the ending of its name.
-
-    Texts are written as they are, so that ids can be read again. A spreadsheet runs those that
-    begin with ``=``, ``+``, ``-`` or ``@``, unless they are imported as text.
-    """
-    suffix = Path(path).suffix
-    if suffix in PARQUET_SUFFIXES:
-        table.to_parquet(path, index=False, engine="pyarrow")
-    else:
-        table.to_csv(path, index=False, sep="," if suffix == ".csv" else "\t")
 
 
 class ColumnOptions(NamedTuple):
@@ -249,6 +90,8 @@ class ColumnOptions(NamedTuple):
             texts = [value] if isinstance(value, str) else value
             for name in split_names(texts):
                 require_columns(f"--{option}: {path} has no column", [name], names)
+        if self.qid is not None and self.qid == self.label:
+            raise ValueError(f"--qid and --label name the same column, {self.qid!r}")
 
     def find(self, path: Path, names: Sequence[str], role: str, *, is_needed: bool) -> str | None:
         """The column of the role "qid" or "label".
@@ -263,10 +106,20 @@ class ColumnOptions(NamedTuple):
         columns = [name for name in usual if name in names and name not in others]
         if len(columns) != 1 and is_needed:
             problem = f"no column {quoted(usual)}"
+            taken = [name for name in usual if name in names and name in others]
             if columns:
                 problem = f"several of the columns {quoted(columns)}"
+            elif taken:
+                problem += f" besides {quoted(taken)}, which another option names"
+            hint = ""
+            if len(names) == 1:
+                hint = (
+                    ". The first line must have the names of all columns, separated by commas, "
+                    "semicolons, tabs or |"
+                )
             raise ValueError(
-                f"{path} has {problem}: name one with --{role}; its columns are {quoted(names)}"
+                f"{path} has {problem}: name one with --{role}; its columns are "
+                f"{quoted(names)}{hint}"
             )
         return columns[0] if columns else None
 
@@ -362,9 +215,14 @@ def read_documents(
     ([9.5, nan, 3.0], [2, 0, 1], ['red shoe', 'red shoe', 'hat'])
     >>> folder.cleanup()
     """
+    if ending(path) in OTHER_FILES and path.is_file():
+        raise ValueError(
+            f"{path}: files that end in {ending(path)} are not read. Save the table as CSV in "
+            "UTF-8 (.csv) or as Parquet (.parquet)"
+        )
     if not is_table(path):
         return _read_letor(path, columns, like, may_be_negative)
-    if columns.missing and path.suffix in PARQUET_SUFFIXES:
+    if columns.missing and is_parquet(path):
         raise ValueError(
             f"--missing is for CSV and TSV files; missing values of {path}, a Parquet file, are "
             "nulls"
@@ -387,7 +245,14 @@ def read_documents(
     missing = _missing_marks(columns, features, like)
     frame = read_columns(path, [*features, *read.values()], texts, missing)
     is_training = not isinstance(like, pd.DataFrame)
-    X = numbers_and_categories(path, frame[features], categories, missing, is_training=is_training)
+    X = numbers_and_categories(
+        path,
+        frame[features],
+        categories,
+        missing,
+        has_texts=not is_parquet(path),
+        is_training=is_training,
+    )
     y = None
     qid = None
     if isinstance(like, pd.DataFrame):
@@ -420,11 +285,11 @@ def _missing_marks(
     marks: list[str] = []
     for text in columns.missing or ():
         marks += text.split(",")
-    missing = {name: [*_MISSING, *marks] for name in features}
+    missing = {name: [*MISSING, *marks] for name in features}
     if isinstance(like, pd.DataFrame):
         # A model may have a category "None".
         for name, values in like.select_dtypes("category").items():
-            usual = {*_MISSING}.difference(map(str, values.cat.categories))
+            usual = {*MISSING}.difference(map(str, values.cat.categories))
             missing[str(name)] = [*usual, *marks]
     return missing
 
@@ -485,11 +350,11 @@ def _warn_of_spaces(name: str, different: Iterable[str]) -> None:
     """Warn of query ids that differ only by spaces at their ends."""
     by_text: dict[str, str] = {}
     for text in different:
-        other = by_text.setdefault(text.strip(), text)
+        other = by_text.setdefault(text.strip(_INVISIBLE), text)
         if other != text:
             warn(
-                f"{name} has {other!r} and {text!r}, which differ by spaces, and are two queries: "
-                "remove the spaces if they are one"
+                f"{name} has {other!r} and {text!r}, which differ by spaces or other characters "
+                "that are not seen, and are two queries: remove these if they are one"
             )
             return
 
@@ -503,7 +368,7 @@ def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     ids = column.to_numpy()
     is_list = column.map(pd.api.types.is_list_like).to_numpy(dtype=bool)
     refuse_first(is_list, lambda row: f"{name} is no number, text or date in row {row + 1}")
-    with _named_errors(path):
+    with named_errors(path):
         texts = column.astype(str)
     missing = (column.isna() | (texts == "")).to_numpy(dtype=bool)
     refuse_first(missing, lambda row: f"{name} is missing in row {row + 1}")
@@ -537,8 +402,7 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     require_columns(f"{path} has no column", [score], names)
     ids = [name for name in (QID, *ID_COLUMNS) if name in names and name != score][:1]
     frame = read_columns(path, [*ids, score], ids)
-    with named_part(f"{path}: the column {score!r}"):
-        scores = check_scores(frame[score], "the score")
+    scores = _checked_scores(path, frame[score])
     if ids and len(scores) == len(qid):
         score_ids = _query_ids(path, frame[ids[0]])
         refuse_first(
@@ -551,12 +415,35 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     return scores
 
 
+def _checked_scores(path: Path, column: pd.Series) -> Floats:
+    """The scores in a column of a table, which must be finite numbers."""
+    name = f"{path}: the score (column {column.name!r})"
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    refuse_first(
+        ~np.isfinite(numbers),
+        lambda row: (
+            f"{name} is {column.iloc[row]!s} in row {row + 1:,}, and must be a finite number"
+        ),
+    )
+    return check_scores(numbers)
+
+
 def _read_lines(path: Path) -> Floats:
     """Read the scores in the lines of a text file. Empty lines are ignored."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     bad = [bool(line.strip()) and not is_finite_text(line) for line in lines]
     refuse_first(
         np.array(bad, dtype=bool),
-        lambda i: f"{path}, line {i + 1}: {lines[i][:40]!r} is not a finite score",
+        lambda i: f"{path}, line {i + 1}: {lines[i][:40]!r} is not a finite score{_hint(lines[i])}",
     )
     return check_scores([float(line) for line in lines if line.strip()])
+
+
+def _hint(line: str) -> str:
+    """What may be wrong with a line that is no score."""
+    way = written_number([line])
+    if way is not None:
+        return f": it has {way.name}; write {way.repair(line.strip())}"
+    if re.search(r"[A-Za-z,;\t]", line):
+        return ". A file with one score a line has no other line; a table must end in .csv or .tsv"
+    return ""

@@ -80,8 +80,8 @@ WRITTEN_NUMBERS = (
     WrittenNumber(
         "signs or units beside the numbers",
         re.compile(
-            rf"[+-]?\s?[^\w\s.,+-]{{1,3}}\s?[+-]?{_DIGITS}"
-            rf"|[+-]?{_DIGITS}\s?(?:[^\w\s.,+-]{{1,3}}|[A-Za-z]{{1,5}})"
+            rf"[+-]?\s?[^\w\s.,+<>=~±-]{{1,3}}\s?[+-]?{_DIGITS}"
+            rf"|[+-]?{_DIGITS}\s?(?:[^\w\s.,+<>=~±-]{{1,3}}|[A-Za-z]{{1,5}})"
         ),
         _only_number,
     ),

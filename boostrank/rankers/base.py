@@ -378,7 +378,7 @@ class BoostedRanker(TrainedModel):
         -----
         UserWarning
             If no tree has a split, with the cause if it lies in the labels: all are equal, or no
-            document was clicked.
+            document was clicked; and if integer columns of a DataFrame look like ids or dates.
         """
         settings = self._settings(categorical_feature)
         settings.check_validation(eval_set, early_stopping_metric)

@@ -265,7 +265,6 @@ def test_ordinary_features_are_no_ids(run, tmp_path):
         "idf": RANDOM.integers(1, 99, N),
         "paid": RANDOM.integers(0, 2, N),
         "valid": 1,
-        "missing": np.nan,
         "n_ids": RANDOM.integers(1, 6, N),
         "time": RANDOM.integers(0, 100, N),
     }
@@ -277,3 +276,97 @@ def test_ordinary_features_are_no_ids(run, tmp_path):
     BASE.assign(**many).to_csv(path, index=False)
     out = run("fit", path, tmp_path / "m", "--rounds", 2)
     assert re.match(r"features: price, clicks, x0, .*, x37, \.\.\. \(62 in all\)\n", out)
+
+
+HEAD = "qid,label,price\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "message"),
+    [
+        ("t.xlsx", "PK", [], "t.xlsx: files that end in .xlsx are not read. Save the table as CSV"),
+        ("t.csv.zip", "PK", [], "t.csv.zip: files that end in .zip are not read"),
+        ("t.csv", "qid label price\n7 1 0.5\n", [], "The first line must have the names of all"),
+        ("t.csv", f"{HEAD}7,1,2,3\n", [], "they have more. A field with a comma needs quotes, as"),
+        ("t.csv", f"{HEAD}7,1,2\n7,1,2,3\n", [], "saw 4. A field with a comma needs quotes, as in"),
+        ("t.csv", f'{HEAD}7,1,"2\n7,1,2\n', [], "each quote must be closed"),
+        (
+            "t.csv",
+            f"{HEAD}7,1,2\n",
+            ["--qid", "label"],
+            "has no column 'label', 'relevance', 'grade' besides 'label', which another option",
+        ),
+        (
+            "t.csv",
+            f"{HEAD}7,1,2\n",
+            ["--qid", "qid", "--label", "qid"],
+            "--qid and --label name the same column, 'qid'",
+        ),
+        (
+            "t.csv",
+            f"{HEAD}7,1,2\n7,0,inf\n",
+            ["--backend", "xgboost"],
+            "t.csv: 'price' is inf in row 2, or too large a number, which XGBoost does not take. "
+            "If it marks a missing value, use --missing inf",
+        ),
+    ],
+)
+def test_files_of_newcomers(run, tmp_path, name, text, options, message):
+    (tmp_path / name).write_text(text)
+    assert message in run("fit", tmp_path / name, tmp_path / "m", *options, code=2)
+
+
+def test_names_of_files_and_columns_in_other_letters(tmp_path):
+    path = tmp_path / "T.CSV"
+    path.write_text("qid ,label, price \nshoe,1,0.5\nshoe,0,NA\n")
+    X, y, qid = read_documents(path, ColumnOptions())
+    assert list(X) == ["price"]
+    np.testing.assert_array_equal(X["price"], [0.5, np.nan])
+    assert (y.tolist(), qid.tolist()) == ([1, 0], ["shoe", "shoe"])
+
+
+def test_files_to_read_are_not_written_over(run, tmp_path):
+    path = tmp_path / "t.csv"
+    BASE.to_csv(path, index=False)
+    content = path.read_text()
+    model = tmp_path / "m"
+    error = run("fit", path, path, code=2)
+    assert f"MODEL: {path} is a file to read, and would be lost" in error
+    error = run("fit", path, tmp_path / "test.csv", code=2)
+    assert "test.csv has the name of a table. It is the file to write the model to" in error
+    run("fit", path, model, "--rounds", 2)
+    assert "--output: " in run("predict", model, path, "--output", path, code=2)
+    assert "MODEL comes first, as fit wrote it" in run("predict", path, model, code=2)
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "message"),
+    [
+        ("s.txt", "0,5", "line 4: '0,5' is not a finite score: it has decimal commas; write 0.5"),
+        ("s.txt", "score", "'score' is not a finite score. A file with one score a line has no"),
+        ("s.csv", "", "s.csv: the score (column 'score') is nan in row 4, and must be a finite"),
+        ("s.csv", "high", "s.csv: the score (column 'score') is high in row 4"),
+    ],
+)
+def test_scores_that_are_no_numbers(run, tmp_path, name, line, message):
+    BASE.to_csv(tmp_path / "t.csv", index=False)
+    lines = [str(i / 7) for i in range(N)]
+    lines[3] = line
+    if name == "s.csv":
+        lines = [
+            "qid,score",
+            *(f"{qid},{line}" for qid, line in zip(BASE["qid"], lines, strict=True)),
+        ]
+    (tmp_path / name).write_text("\n".join(lines))
+    assert message in run("evaluate", tmp_path / "t.csv", tmp_path / name, code=2)
+
+
+@pytest.mark.filterwarnings("default")
+def test_features_without_values_are_named(run, tmp_path):
+    path = tmp_path / "t.csv"
+    BASE.assign(empty=np.nan).to_csv(path, index=False)
+    warning = run("fit", path, tmp_path / "m", "--rounds", 2, errors=True)
+    assert warning == (
+        f"warning: {path}: no row has a value of the feature 'empty', so that nothing is learned\n"
+    )

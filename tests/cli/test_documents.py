@@ -122,6 +122,7 @@ def test_numbers_of_text_are_rounded_correctly(tmp_path):
     assert X["x"].tolist() == [float(text) for text in texts]
 
 
+@pytest.mark.filterwarnings("ignore::boostrank.queries.id_columns.IdWarning")
 def test_missing_values_of_text_files(run, tmp_path):
     texts = [text for text in STR_NA_VALUES if text]
     rows = "".join(f"{text},1,{text},{text},5\n" for text in texts)
@@ -175,7 +176,7 @@ def test_missing_values_of_text_files(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", {}, "PATH cannot be read as a table: "),
+        ("", {}, "PATH is empty: its first line must have the names of the columns"),
         (
             "1,2,3\n4,5,6\n",
             {},
