@@ -109,6 +109,18 @@ def check_labels(
     return labels
 
 
+def require_numbers(path: Path, column: pd.Series) -> None:
+    """Raise ValueError for a column that has texts, or a row without a value."""
+    name = f"{path}: the column {column.name!r}"
+    texts = _texts_of(column)
+    if len(texts):
+        counted = _counted_texts(column.name, texts)
+        raise ValueError(f"{name} must have numbers, and some rows have texts: {counted}")
+    refuse_first(
+        column.isna().to_numpy(dtype=bool), lambda row: f"{name} has no value in row {row + 1:,}"
+    )
+
+
 def are_equal_within_queries(y: NDArray[Any], qid: NDArray[Any]) -> bool:
     """Whether no query has documents with different labels."""
     queries = Queries.from_qid(qid)
@@ -118,20 +130,25 @@ def are_equal_within_queries(y: NDArray[Any], qid: NDArray[Any]) -> bool:
 
 def _refuse_texts_as_labels(path: Path, column: pd.Series) -> None:
     """Raise ValueError for labels that are texts, with the way to make numbers of them."""
-    if pd.api.types.is_numeric_dtype(column.dtype):
+    texts = _texts_of(column)
+    if len(texts) == 0:
         return
-    is_text = column.notna() & ~column.map(_is_number)
-    if not is_text.any():
-        return
-    texts = column[is_text].astype(str)
     raise ValueError(
         f"{path}: labels must be numbers, but of {len(column):,} rows, some have texts: "
         f"{_counted_texts(column.name, texts)}. {_advice_on_labels(column, texts)}"
     )
 
 
+def _texts_of(column: pd.Series) -> pd.Series:
+    """The values of a column that are neither numbers nor missing, as texts."""
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column.iloc[:0]
+    is_text = column.notna() & ~column.map(_is_number)
+    return column[is_text].astype(str)
+
+
 def _advice_on_labels(column: pd.Series, texts: pd.Series) -> str:
-    """What to do with labels that are texts."""
+    """A sentence that says what to do with labels that are texts."""
     way = written_number(texts.unique().tolist())
     if way is not None:
         return advice_on_written(column.name, texts.iloc[0], way)
@@ -219,11 +236,23 @@ def _refuse_texts(
         advice.append(advice_on_texts(with_words, _drop, _categorical))
     elif not is_training:
         advice.append("The model was trained on numbers in their place")
+        advice += _advice_on_numbers(with_words)
     listed = ", ".join(faults[:_MAX_SHOWN])
     raise ValueError(
         f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {listed}. "
         f"{'. '.join(advice)}"
     )
+
+
+def _advice_on_numbers(columns: Mapping[str, pd.Series]) -> list[str]:
+    """How to write the numbers of columns, a sentence each; other texts have none."""
+    sentences = []
+    for name, column in columns.items():
+        texts = column.astype(str)
+        way = written_number(texts.unique().tolist())
+        if way is not None:
+            sentences.append(advice_on_written(name, texts.iloc[0], way))
+    return sentences
 
 
 def _is_sign(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +32,7 @@ from boostrank.inputs.checks import check_choice
 from boostrank.metrics import Measure
 from boostrank.model_selection import QueryKFold
 from boostrank.ndcg.gains import MAX_EXP2_LABEL, Gain, gains_of_labels
-from boostrank.queries.id_columns import IdWarning
+from boostrank.queries.id_columns import without_id_warnings
 from boostrank.queries.queries import Queries
 from boostrank.training.defaults import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 from boostrank.training.losses import find_loss
@@ -180,9 +179,8 @@ def compare(
     hand_on_gain(compared, labels, gain)
     set_up_catboost(compared, data, settings.n_jobs)
     print_note(settings)
-    with warnings.catch_warnings():
-        # They have been given, with the names of the columns.
-        warnings.simplefilter("ignore", IdWarning)
+    # They have been given, with the names of the columns.
+    with without_id_warnings():
         comparison = train(compared, data, measured, settings)
     reports.show_comparison(comparison)
     reports.write_comparison(comparison, comparison.measures[-1], "marks", files)

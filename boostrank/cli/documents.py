@@ -18,6 +18,7 @@ from boostrank.cli.columns import (
 )
 from boostrank.cli.tables import (
     MISSING,
+    TAB_SUFFIXES,
     column_names,
     ending,
     is_parquet,
@@ -54,6 +55,8 @@ OTHER_FILES = {".xlsx", ".xls", ".ods", ".json", ".jsonl", ".ndjson", ".feather"
 OTHER_FILES |= {".npy", ".npz", ".pkl", ".pickle", ".zip", ".bz2", ".xz", ".7z", ".sqlite", ".html"}
 # Characters at the end of an id that are not seen.
 _INVISIBLE = " \t\r\n\x00\u00a0\u200b\ufeff"
+# What floats have behind an id.
+_END_OF_ID = re.compile(r"(?<=\d)\.0+$")
 # A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 
@@ -113,10 +116,10 @@ class ColumnOptions(NamedTuple):
                 problem += f" besides {quoted(taken)}, which another option names"
             hint = ""
             if len(names) == 1:
-                hint = (
-                    ". The first line must have the names of all columns, separated by commas, "
-                    "semicolons, tabs or |"
-                )
+                separators = "commas, semicolons, tabs or |"
+                if ending(path) in TAB_SUFFIXES:
+                    separators = "tabs"
+                hint = f". Names in the first line are separated by {separators}"
             raise ValueError(
                 f"{path} has {problem}: name one with --{role}; its columns are "
                 f"{quoted(names)}{hint}"
@@ -346,15 +349,15 @@ def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.Data
     return X.assign(**changed)
 
 
-def _warn_of_spaces(name: str, different: Iterable[str]) -> None:
-    """Warn of query ids that differ only by spaces at their ends."""
+def _warn_of_similar(name: str, different: Iterable[str]) -> None:
+    """Warn of query ids that differ only by spaces at their ends, or as 7 and 7.0 do."""
     by_text: dict[str, str] = {}
     for text in different:
-        other = by_text.setdefault(text.strip(_INVISIBLE), text)
+        other = by_text.setdefault(_END_OF_ID.sub("", text.strip(_INVISIBLE)), text)
         if other != text:
             warn(
-                f"{name} has {other!r} and {text!r}, which differ by spaces or other characters "
-                "that are not seen, and are two queries: remove these if they are one"
+                f"{name} has {other!r} and {text!r}, which look the same, and are two queries: "
+                "write them in one way if they are one"
             )
             return
 
@@ -384,7 +387,7 @@ def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     if ids.dtype.kind in "iub":
         return ids
     codes, different = pd.factorize(texts)
-    _warn_of_spaces(name, different)
+    _warn_of_similar(name, different)
     is_integer = all(map(_INTEGER.fullmatch, different))
     return np.array(different, dtype=np.int64 if is_integer else object)[codes]
 
@@ -440,7 +443,7 @@ def _read_lines(path: Path) -> Floats:
 
 
 def _hint(line: str) -> str:
-    """What may be wrong with a line that is no score."""
+    """The end of a message about a line that is no score; empty if nothing is known."""
     way = written_number([line])
     if way is not None:
         return f": it has {way.name}; write {way.repair(line.strip())}"

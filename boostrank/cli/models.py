@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -35,7 +34,7 @@ from boostrank.cli.reports import counted
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.files import write_atomically, write_lines
 from boostrank.metrics import Measure
-from boostrank.queries.id_columns import IdWarning
+from boostrank.queries.id_columns import without_id_warnings
 from boostrank.queries.queries import Queries
 from boostrank.rankers import load_model
 from boostrank.rankers.base import BoostedRanker
@@ -164,8 +163,7 @@ def fit(
         refuse_infinity(data, X)
     if isinstance(X, pd.DataFrame):
         typer.echo(features_line(X))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdWarning)
+    with without_id_warnings():
         ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=measures, verbose=BAR)
     ranker.save_model(model)
     if ranker.evals_result_:

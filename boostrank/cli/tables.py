@@ -20,7 +20,8 @@ from boostrank.inputs.warnings import warn
 
 #: Endings of the names of files that are tables. A CSV or TSV file may be compressed, and then ends
 #: in ".gz" too.
-CSV_SUFFIXES = (".csv", ".tsv", ".tab")
+TAB_SUFFIXES = (".tsv", ".tab")
+CSV_SUFFIXES = (".csv", *TAB_SUFFIXES)
 #: Endings of the names of Parquet files.
 PARQUET_SUFFIXES = (".parquet", ".pq")
 #: Texts of CSV files that stand for a missing number: those of pandas, and "none". An id may be
@@ -179,7 +180,7 @@ def _separator(path: Path) -> str:
     In others, it is that of the comma, the semicolon, the tab and "|" which the first line has most
     often.
     """
-    if ending(path) in (".tsv", ".tab"):
+    if ending(path) in TAB_SUFFIXES:
         return "\t"
     with open_decompressed(path) as file:
         line = next((line for line in file if line.strip()), b"").decode(errors="replace")

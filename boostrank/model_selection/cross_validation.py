@@ -25,6 +25,7 @@ from boostrank.model_selection.estimators import accept_qid, unwrap
 from boostrank.model_selection.splits import Folds, Seed, Splitter, make_folds
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
+from boostrank.queries.id_columns import warn_of_frame, without_id_warnings
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 from boostrank.queries.weights import document_weights
 
@@ -175,7 +176,7 @@ def cross_validate(
     """
     ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, scoring, params)
     options.setdefault("error_score", "raise")
-    with sklearn.config_context(enable_metadata_routing=True):
+    with sklearn.config_context(enable_metadata_routing=True), without_id_warnings():
         result = model_selection.cross_validate(
             ranker, X, y, cv=folds, scoring=scorers, params=params, **options
         )
@@ -315,7 +316,8 @@ def grid_search(
     if options.get("refit", True) is True:
         options["refit"] = next(iter(scorers))
     search = QueryGridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options)
-    return search.fit(X, y, **params)
+    with without_id_warnings():
+        return search.fit(X, y, **params)
 
 
 def _prepare(
@@ -338,6 +340,8 @@ def _prepare(
         params["sample_weight"] = queries.ungroup(weights)
     ranker = _requesting(accept_qid(ranker), params)
     params["qid"] = queries.qid
+    # Once, and not for each fold.
+    warn_of_frame(X, queries)
     return ranker, X, make_folds(X, y, queries, cv), _scorers(scoring, y), params
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.table import to_pandas
 from boostrank.inputs.warnings import warn
 from boostrank.queries.queries import Queries
 
@@ -124,6 +127,28 @@ def _reason(name: object, column: pd.Series, is_step: Bools) -> str:
     if len(inside) >= _FEWEST and (inside > 0).all():
         return "values that rise with the rows of each query"
     return ""
+
+
+def warn_of_frame(X: object, queries: Queries) -> None:
+    """Warn of the columns of a DataFrame that look like ids or dates; other features have none."""
+    frame = to_pandas(X)
+    if isinstance(frame, pd.DataFrame):
+        warn_of_ids(suspects(frame, queries), "X", _leave_out)
+
+
+@contextmanager
+def without_id_warnings() -> Iterator[None]:
+    """Leave out warnings of columns: trainings on parts of features would repeat them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdWarning)
+        yield
+
+
+def _leave_out(names: Sequence[Any]) -> str:
+    return (
+        f"Leave out what is no feature (X.drop(columns={names})), and make codes of categories "
+        "categories (astype('category'))"
+    )
 
 
 def warn_of_ids(found: Suspects, data: str, leave_out: Callable[[Sequence[Any]], str]) -> None:

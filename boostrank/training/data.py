@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
@@ -17,7 +16,7 @@ from boostrank.inputs.frames import QID
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import Table
 from boostrank.ndcg.labels import Labels, as_labels
-from boostrank.queries.id_columns import suspects, warn_of_ids
+from boostrank.queries.id_columns import warn_of_frame
 from boostrank.queries.queries import ESTIMATOR_ADVICE, Queries, require_qid, table_and_qid
 from boostrank.queries.weights import document_weights
 from boostrank.training.features import TrainingFeatures
@@ -93,17 +92,8 @@ def training_data(
         _learning_expansion(query_features, features),
     )
     _refuse_weights_as_ids(arguments, data)
-    if isinstance(X, pd.DataFrame):
-        warn_of_ids(suspects(X, data.queries), "X", _leave_out)
+    warn_of_frame(X, data.queries)
     return data, features
-
-
-def _leave_out(names: Sequence[Any]) -> str:
-    """How to leave out columns of a DataFrame that are no features."""
-    return (
-        f"Leave out what is no feature (X.drop(columns={names})), and make codes of categories "
-        "categories (astype('category'))"
-    )
 
 
 def _learning_expansion(

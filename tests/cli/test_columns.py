@@ -153,6 +153,9 @@ def test_a_model_keeps_its_features_whatever_texts_a_file_has(run, tmp_path):
     assert "'price' ('cheap' in 1; the first in row 4)" in error
     assert "use --missing cheap. The model was trained on numbers in their place" in error
     assert "--drop" not in error
+    BASE.assign(price=words("0,5", "1,25")).to_csv(tmp_path / "new.csv", index=False)
+    error = run("predict", tmp_path / "m", tmp_path / "new.csv", code=2)
+    assert "in their place. 'price' has decimal commas: write 0.5 in place of 0,5" in error
 
 
 def test_rows_with_too_few_fields_are_named(run, tmp_path):
@@ -188,9 +191,11 @@ def test_the_separator_is_that_of_the_first_line(tmp_path, head, separator):
     assert (y.tolist(), qid.tolist()) == ([1, 0], ["7 a", "7 a"])
 
 
-def test_query_ids_that_differ_by_spaces_are_two_with_a_warning(tmp_path):
+def test_query_ids_that_look_the_same_are_two_with_a_warning(tmp_path):
+    with pytest.warns(UserWarning, match=r"'qid'\) has '7' and '7.0', which look the same"):
+        read(BASE.assign(qid=words("7", "7.0", "007")), tmp_path / "t.csv")
     frame = BASE.assign(qid=words("shoe", "shoe ", "007", '7,"a"'))
-    with pytest.warns(UserWarning, match=r"'qid'\) has 'shoe' and 'shoe ', which differ by spaces"):
+    with pytest.warns(UserWarning, match=r"'qid'\) has 'shoe' and 'shoe ', which look the same"):
         _, _, qid = read(frame, tmp_path / "t.csv")
     assert qid[:4].tolist() == ["shoe", "shoe ", "007", '7,"a"']
 
@@ -286,7 +291,8 @@ HEAD = "qid,label,price\n"
     [
         ("t.xlsx", "PK", [], "t.xlsx: files that end in .xlsx are not read. Save the table as CSV"),
         ("t.csv.zip", "PK", [], "t.csv.zip: files that end in .zip are not read"),
-        ("t.csv", "qid label price\n7 1 0.5\n", [], "The first line must have the names of all"),
+        ("t.csv", "qid label price\n7 1 0.5\n", [], "first line are separated by commas, semi"),
+        ("t.tsv", f"{HEAD}7,1,0.5\n", [], "Names in the first line are separated by tabs"),
         ("t.csv", f"{HEAD}7,1,2,3\n", [], "they have more. A field with a comma needs quotes, as"),
         ("t.csv", f"{HEAD}7,1,2\n7,1,2,3\n", [], "saw 4. A field with a comma needs quotes, as in"),
         ("t.csv", f'{HEAD}7,1,"2\n7,1,2\n', [], "each quote must be closed"),

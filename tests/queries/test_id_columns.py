@@ -78,3 +78,19 @@ def test_fit_warns_of_frames_and_trains(recwarn):
         assert dates.startswith("X: 'day' looks like a date, read as a number: ")
     br.LightGBMRanker(n_estimators=2).fit(frame[["a", "b"]], y, qid)
     assert len(recwarn) == 0
+
+
+def test_trainings_on_parts_of_the_rows_warn_once():
+    X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"]).assign(doc_id=3, day=20240131)
+    ranker = br.LightGBMRanker(n_estimators=2)
+    ways = [
+        lambda: br.BaggedRanker(ranker, n_estimators=3).fit(frame, y, qid),
+        lambda: br.cross_validate(ranker, frame, y, qid, cv=3),
+        lambda: br.grid_search(ranker, {"num_leaves": [3, 5]}, frame, y, qid, cv=3),
+        lambda: br.compare({"a": ranker, "b": ranker}, frame, y, qid, cv=3, n_jobs=1),
+    ]
+    for way in ways:
+        with pytest.warns(UserWarning, match="look") as caught:
+            way()
+        assert [str(warning.message)[:12] for warning in caught] == ["X: 'doc_id' ", "X: 'day' loo"]
