@@ -207,12 +207,17 @@ def numbers_and_categories(
             else:
                 changed[name] = column.astype(object).astype(np.float64)
     if texts:
-        _refuse_texts(path, X, texts, is_training)
+        _refuse_texts(path, X, texts, has_texts=has_texts, is_training=is_training)
     return X.assign(**changed)
 
 
 def _refuse_texts(
-    path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series], is_training: bool
+    path: Path,
+    X: pd.DataFrame,
+    texts: Mapping[str, pd.Series],
+    *,
+    has_texts: bool,
+    is_training: bool,
 ) -> NoReturn:
     """Raise ValueError for features with texts, some of which may mark missing values."""
     faults: list[str] = []
@@ -229,9 +234,11 @@ def _refuse_texts(
         elif n_numbers == 0:
             with_words[name] = column
     advice: list[str] = []
-    if marks:
+    if marks and has_texts:
         option = as_option(dict.fromkeys(marks))
         advice.append(f"If texts mark missing values, use --missing {option}")
+    elif marks:
+        advice.append("If texts mark missing values, write nulls in their place")
     if is_training and with_words:
         advice.append(advice_on_texts(with_words, _drop, _categorical))
     elif not is_training:
@@ -266,7 +273,8 @@ def _marks(texts: pd.Series, words: pd.Series, n_numbers: int) -> list[str]:
     # "a" and "b" may be categories, unless most others are numbers.
     if len(candidates) > _MAX_MARKS or n_numbers <= len(words):
         candidates = texts[texts.map(_is_sign)].value_counts().index[:_MAX_MARKS]
-    return [str(text) for text in candidates if "," not in str(text)]
+    marks = [str(text) for text in candidates]
+    return [text for text in marks if "," not in text and written_number([text]) is None]
 
 
 def _drop(names: Sequence[object]) -> str:
@@ -290,7 +298,8 @@ def refuse_infinity(path: Path, X: object) -> None:
             value = column.iloc[infinite[0]]
             raise ValueError(
                 f"{path}: {name!r} is {value} in row {infinite[0] + 1:,}, or too large a number, "
-                f"which XGBoost does not take. If it marks a missing value, use --missing {value}"
+                "which XGBoost does not take. If it marks a missing value, use --missing "
+                f"{value}, or in a Parquet file a null"
             )
 
 

@@ -145,6 +145,19 @@ def test_features_that_are_texts(tmp_path, columns, advice):
     assert "the first in row" in str(error.value)
 
 
+def test_few_texts_among_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    with pytest.raises(ValueError, match="have texts") as error:
+        read(changed("price", 3, "$5"), path)
+    assert "--missing" not in str(error.value)
+    assert "beside the numbers: write 5 in place of $5" in str(error.value)
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    BASE.assign(x=words("?", "1", "2")).to_parquet(path)
+    with pytest.raises(ValueError, match=r"\. If texts mark missing values, write nulls in their"):
+        read_documents(path, ColumnOptions())
+
+
 def test_a_model_keeps_its_features_whatever_texts_a_file_has(run, tmp_path):
     BASE.to_csv(tmp_path / "t.csv", index=False)
     run("fit", tmp_path / "t.csv", tmp_path / "m", "--rounds", 2)

@@ -60,6 +60,7 @@ def test_all_formats_have_the_same_documents(files, table, name):
     assert qid.tolist() == table["query"].tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.* look the same")
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
