@@ -10,16 +10,24 @@ from typing import Annotated, Any, Literal
 
 import pandas as pd
 import typer
+from numpy.typing import NDArray
 from typer import Argument, Option
 
 import boostrank.displays
 import boostrank.runs
 from boostrank.cli import options, reports
 from boostrank.cli.app import COMMANDS
+from boostrank.cli.columns import (
+    ADVICE_ON_EQUAL_LABELS,
+    EQUAL_LABELS,
+    are_equal_within_queries,
+)
 from boostrank.cli.documents import ColumnOptions, read_documents, read_scores
 from boostrank.cli.options import refuse_unused, set_options
 from boostrank.cli.reports import counted
 from boostrank.comparison import Comparison
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
@@ -139,9 +147,28 @@ def _of_scores(
     """A function that computes measures of scores."""
     _, y, qid = read_documents(paths[0], columns, roles=("qid", "label"))
     scores = read_scores(paths[1], qid)
+    _check_number(paths, scores, qid)
+    if are_equal_within_queries(y, qid):
+        warn(f"{paths[0]}: {EQUAL_LABELS}, and measures say nothing. {ADVICE_ON_EQUAL_LABELS}")
     n_queries = counted(Queries.from_qid(qid).n_queries, "query", "queries")
     typer.echo(f"{n_queries}, {counted(len(scores), 'document')}")
     return partial(compute_measures, y, scores, qid, measures)
+
+
+def _check_number(paths: list[Path], scores: Floats, qid: NDArray[Any]) -> None:
+    """Raise ValueError if there is not one score for each document."""
+    data, file = paths
+    n_scores = len(scores)
+    if n_scores == len(qid):
+        return
+    advice = "predict writes one score for each document, in the sequence of its file"
+    counts = f"{file} has {n_scores:,} scores for the {len(qid):,} documents of {data}"
+    if n_scores > len(qid):
+        raise ValueError(f"{counts}, {n_scores - len(qid):,} too many: {advice}")
+    raise ValueError(
+        f"{counts}: the first document without a score is in row {n_scores + 1:,}, of the query "
+        f"{str(qid[n_scores])!r}; {advice}"
+    )
 
 
 def _of_run(

@@ -44,6 +44,7 @@ from boostrank.model_selection.estimators import accept_qid, needs_validation
 from boostrank.model_selection.splits import make_folds
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
+from boostrank.queries.id_columns import warn_of_frame, without_id_warnings
 from boostrank.queries.queries import Queries, find_qid, require_qid
 
 #: A DataFrame is an ArrayLike.
@@ -229,11 +230,14 @@ def compare(
     _check_test_labels(measures, drawn)
     for draw in draws[1:]:
         _check_test_labels(measures, draw())
+    # Once, and not for each training.
+    warn_of_frame(drawn[0].train.X, Queries.from_qid(drawn[0].train.qid))
     folder = None if results is None else Path(results)
     tables: dict[tuple[int, int], pd.DataFrame] = {}
     label = ""
     n_trainings = len(rankers) * len(drawn) * len(seeds)
-    with ProgressBar(n_trainings, progress, lambda: label, "trainings") as bar:
+    bars = ProgressBar(n_trainings, progress, lambda: label, "trainings")
+    with without_id_warnings(), bars as bar:
         for repetition, seed in enumerate(seeds):
             drawn = drawn or draws[repetition]()
             if any(map(needs_validation, rankers.values())):

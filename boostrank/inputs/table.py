@@ -14,14 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.arrays import as_array, refuse_lazy
 from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
+from boostrank.inputs.text_columns import advice_on_texts
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
 
 #: Name of the column, or of the index level, of a DataFrame that contains the query ids.
 QID = "qid"
-# Columns with more different texts than this, and in most rows different ones, look like ids.
-_MAX_CATEGORIES = 20
 # What columns of objects may have beside None: numbers that pandas keeps as objects.
 _NUMERIC_OBJECTS = ("boolean", "decimal", "integer", "floating", "mixed-integer-float", "empty")
 # Number of rows of a DataFrame that are converted at once to look for infinity.
@@ -284,9 +283,16 @@ def _plain_type(dtype: Any) -> Any:
 def _refuse_columns(X: pd.DataFrame, names: Sequence[Hashable]) -> NoReturn:
     """Raise ValueError for columns that are no numbers."""
     columns = {name: X[name].dropna() for name in names}
-    advice = advice_on_texts(columns, f"X.drop(columns={names})", "X[{!r}].astype('category')")
+    advice = advice_on_texts(columns, lambda left: f"X.drop(columns={left})", _as_categories)
     got = ", ".join(f"{name!r} of the type {X[name].dtype}" for name in names)
     refuse("columns of X", names, "numbers, bool or categories", f". {advice}", got=got)
+
+
+def _as_categories(names: Sequence[Hashable]) -> str:
+    """Code that makes categories of columns."""
+    if len(names) == 1:
+        return f"X[{names[0]!r}].astype('category')"
+    return f"X.astype(dict.fromkeys({list(names)}, 'category'))"
 
 
 def _refuse_infinity(X: pd.DataFrame, numbers: list[int]) -> None:
@@ -307,47 +313,6 @@ def _refuse_infinity(X: pd.DataFrame, numbers: list[int]) -> None:
                 f"the column {names[i]!r} of X contains infinity; use NaN for a missing value"
             ),
         )
-
-
-def advice_on_texts(columns: Mapping[Any, pd.Series], leave_out: str, categories: str) -> str:
-    """Sentences that say what to do with columns that are neither numbers nor categories.
-
-    Parameters
-    ----------
-    columns : mapping of str to Series
-        Their values that are not missing.
-    leave_out, categories : str
-        How to leave out those that are no features; and how to make categories, with "{}" in place
-        of the name.
-    """
-    texts = {name: values.astype(str) for name, values in columns.items()}
-    dates = [
-        name
-        for name, text in texts.items()
-        if text.str.match(r"\d{4}-\d\d-\d\d|-?\d+ days").mean() == 1
-    ]
-    words = [
-        name
-        for name in texts
-        if name not in dates and pd.api.types.infer_dtype(columns[name]) == "string"
-    ]
-    ids = [
-        name
-        for name in words
-        if texts[name].nunique() > max(_MAX_CATEGORIES, len(columns[name]) / 2)
-    ]
-    others = [name for name in texts if name not in (*dates, *ids)]
-    looks = (
-        f"{', '.join(map(repr, ids))} {'look like ids' if len(ids) > 1 else 'looks like an id'}. "
-        if ids
-        else ""
-    )
-    choices = ""
-    if others:
-        choices = f", or make it categories ({categories.format(others[0])})"
-    if dates:
-        choices += ", or make numbers of dates, such as days since a fixed date"
-    return f"{looks}Leave out what is no feature ({leave_out}){choices}"
 
 
 def replace_columns(X: pd.DataFrame, columns: Mapping[int, Any]) -> pd.DataFrame:

@@ -26,6 +26,7 @@ from boostrank.model_selection.splits import Folds, Seed, Splitter, make_folds
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.groups import numbers_of_groups
+from boostrank.queries.id_columns import warn_of_frame, without_id_warnings
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 from boostrank.queries.weights import document_weights
 
@@ -181,7 +182,7 @@ def cross_validate(
     """
     ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, groups, scoring, params)
     options.setdefault("error_score", "raise")
-    with sklearn.config_context(enable_metadata_routing=True):
+    with sklearn.config_context(enable_metadata_routing=True), without_id_warnings():
         result = model_selection.cross_validate(
             ranker, X, y, cv=folds, scoring=scorers, params=params, **options
         )
@@ -325,7 +326,8 @@ def grid_search(
     if options.get("refit", True) is True:
         options["refit"] = next(iter(scorers))
     search = QueryGridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options)
-    return search.fit(X, y, **params)
+    with without_id_warnings():
+        return search.fit(X, y, **params)
 
 
 def _prepare(
@@ -355,6 +357,8 @@ def _prepare(
             params["groups"] = queries.ungroup(queries.repeat(of_queries))
     estimator = _requesting(estimator, params)
     params["qid"] = queries.qid
+    # Once, and not for each fold.
+    warn_of_frame(X, queries)
     return estimator, X, make_folds(X, y, queries, cv, of_queries), _scorers(scoring, y), params
 
 

@@ -409,7 +409,7 @@ class BoostedRanker(TrainedModel):
         -----
         UserWarning
             If no tree has a split, with the cause if it lies in the labels: all are equal, or no
-            document was clicked.
+            document was clicked; and if integer columns of a DataFrame look like ids or dates.
         """
         refuse_search_without_routing(type(self).__name__)
         settings = self._settings(categorical_feature)

@@ -17,6 +17,7 @@ from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import QID, Table
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.groups import numbers_of_groups
+from boostrank.queries.id_columns import warn_of_frame
 from boostrank.queries.queries import (
     ESTIMATOR_ADVICE,
     Queries,
@@ -103,6 +104,7 @@ def training_data(
         groups,
     )
     _refuse_weights_as_ids(arguments, data)
+    warn_of_frame(X, data.queries)
     return data, features
 
 

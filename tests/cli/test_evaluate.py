@@ -196,3 +196,25 @@ def test_bad_input_is_one_line_and_exit_code_2(run, trec, folder, tmp_path, argu
     error = run("evaluate", *filled.split(), code=2)
     assert message in " ".join(error.split())
     assert re.match("error: ", error)
+
+
+def test_scores_that_are_too_few_or_too_many_are_named(run, folder, tmp_path, data):
+    path, file = folder / "all.txt", tmp_path / "s.txt"
+    n_rows = len(data.y)
+    np.savetxt(file, np.arange(n_rows - 3))
+    error = run("evaluate", path, file, code=2)
+    assert f"{file} has {n_rows - 3:,} scores for the {n_rows:,} documents of {path}: the" in error
+    query = data.qid[n_rows - 3]
+    assert f"without a score is in row {n_rows - 2:,}, of the query '{query}'; predict" in error
+    np.savetxt(file, np.arange(n_rows + 2))
+    assert f"documents of {path}, 2 too many: predict" in run("evaluate", path, file, code=2)
+
+
+@pytest.mark.filterwarnings("default")
+def test_labels_that_are_equal_within_queries_are_named(run, tmp_path):
+    (tmp_path / "t.csv").write_text("qid,label,x\n1,2,0\n1,2,1\n2,0,0\n2,0,1\n3,1,1\n")
+    (tmp_path / "s.txt").write_text("1\n2\n3\n4\n5\n")
+    warning = run("evaluate", tmp_path / "t.csv", tmp_path / "s.txt", errors=True)
+    assert f"warning: {tmp_path / 't.csv'}: in every query, all documents have the same" in warning
+    (tmp_path / "t.csv").write_text("qid,label,x\n1,2,0\n1,1,1\n2,0,0\n2,0,1\n3,1,1\n")
+    assert run("evaluate", tmp_path / "t.csv", tmp_path / "s.txt", errors=True) == ""
