@@ -41,7 +41,8 @@ MissingOption = Annotated[
     list[str] | None, Option(help="Missing values in CSV features, as ?,- (besides NA, null).")
 ]
 GainOption = Annotated[
-    Literal["exp2", "linear"] | None, Option(help="Gain of a label y: 2^y - 1 (default) or y.")
+    Literal["exp2", "linear", "log"] | None,
+    Option(help="Gain of a label y: 2^y - 1 (default), y, or log2(1 + y)."),
 ]
 MEASURES_HELP = (
     "Measures separated by commas, such as ndcg@10,map,mrr; or names of ir_measures and trec_eval "
