@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -80,6 +81,9 @@ def training_data(
     )
     X = features.learn(table)
     features.query_features = query_features
+    expand: Expansion = None
+    if query_features is not None:
+        expand = partial(_learn_and_expand, query_features, features)
     data = group_data(
         X,
         as_labels(arguments.y),
@@ -87,23 +91,17 @@ def training_data(
         arguments.sample_weight,
         arguments.init_score,
         arguments.position,
-        _learning_expansion(query_features, features),
+        expand,
     )
     _refuse_weights_as_ids(arguments, data)
     return data, features
 
 
-def _learning_expansion(
-    query_features: FeaturesOfLists | None, features: TrainingFeatures
-) -> Expansion:
-    """The function that fits the transformer to grouped features, and adds its features."""
-    if query_features is None:
-        return None
-
-    def expand(X: FeatureMatrix, queries: Queries) -> Any:
-        return query_features.learn(X, queries, features).expand(X, queries)
-
-    return expand
+def _learn_and_expand(
+    query_features: FeaturesOfLists, features: TrainingFeatures, X: FeatureMatrix, queries: Queries
+) -> Any:
+    """Fit the transformer to grouped features, and add its features."""
+    return query_features.learn(X, queries, features).expand(X, queries)
 
 
 def _refuse_weights_as_ids(arguments: TrainingArguments, data: GroupedData) -> None:
