@@ -22,9 +22,8 @@ from boostrank.preferences.graph import EDGE_LOSS_MARGINS, PreferenceGraph
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import for_each
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.surrogates.bound import Float32s, ScaledLoss, unit_scale
 from boostrank.surrogates.convex_functions import get_margin
-from boostrank.surrogates.loss import Loss
+from boostrank.surrogates.loss import Float32s, Loss, ScaledLoss, unit_scale
 
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are
 # short enough that the temporary arrays of a block stay in the second-level cache.

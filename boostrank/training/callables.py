@@ -27,8 +27,7 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Values
 from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import document_weights
-from boostrank.surrogates.bound import Float32s
-from boostrank.surrogates.loss import BoostingFunction, Loss
+from boostrank.surrogates.loss import BoostingFunction, Float32s, Loss
 from boostrank.training.losses import DEFAULT_LOSS, bind, get_loss
 
 

@@ -15,8 +15,7 @@ from boostrank.ndcg.labels import Labels
 from boostrank.ndcg.targets import Normalize
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Values
-from boostrank.surrogates.bound import Float32s
-from boostrank.surrogates.loss import BoostingFunction, BoundLoss, Loss
+from boostrank.surrogates.loss import BoostingFunction, BoundLoss, Float32s, Loss
 
 #: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of
 #: queries.
