@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,16 +21,8 @@ from boostrank.queries.weights import document_weights
 from boostrank.training.arguments import TrainingArguments
 from boostrank.training.features import TrainingFeatures
 
-
-class FeaturesOfLists(Protocol):
-    """A transformer that adds features of lists, as ``QueryFeatures`` does."""
-
-    def learn(self, X: FeatureMatrix, queries: Queries, features: TrainingFeatures) -> Self:
-        """Fit to checked features, grouped by query."""
-
-    def expand(self, X: FeatureMatrix, queries: Queries) -> Any:
-        """Checked features, grouped by query, with the new ones."""
-
+if TYPE_CHECKING:
+    from boostrank.training.query_features import QueryFeatures
 
 #: Numbers as ids that make one query of more documents may be weights, which LGBMRanker.fit takes
 #: in the place of qid.
@@ -45,7 +37,7 @@ def training_data(
     arguments: TrainingArguments,
     *,
     takes_infinity: bool,
-    query_features: FeaturesOfLists | None = None,
+    query_features: QueryFeatures | None = None,
 ) -> tuple[GroupedData, TrainingFeatures]:
     """Find the queries of the data to train on, check everything, and group it by query.
 
@@ -56,7 +48,7 @@ def training_data(
     arguments : TrainingArguments
     takes_infinity : bool
         Whether features may be infinite.
-    query_features : FeaturesOfLists, optional
+    query_features : QueryFeatures, optional
         Not fitted.
 
     Returns
@@ -98,7 +90,7 @@ def training_data(
 
 
 def _learn_and_expand(
-    query_features: FeaturesOfLists, features: TrainingFeatures, X: FeatureMatrix, queries: Queries
+    query_features: QueryFeatures, features: TrainingFeatures, X: FeatureMatrix, queries: Queries
 ) -> Any:
     """Fit the transformer to grouped features, and add its features."""
     return query_features.learn(X, queries, features).expand(X, queries)
