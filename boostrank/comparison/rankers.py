@@ -8,20 +8,18 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
 from boostrank.comparison.comparison import Comparison, check_named
 from boostrank.comparison.trainings import (
-    Estimator,
     TrainingJob,
     TrainingResult,
     run_trainings,
@@ -31,17 +29,16 @@ from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
+from boostrank.metrics.scorers import Estimator
 from boostrank.model_selection import QueryKFold, with_validation
 from boostrank.model_selection.estimators import accept_qid, needs_validation
-from boostrank.model_selection.splits import make_folds
+from boostrank.model_selection.splits import Splitter, make_folds
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.queries import Queries, find_qid, require_qid
 
 #: A DataFrame is an ArrayLike.
 Features = ArrayLike | sparse.spmatrix
-#: A number of folds, what makes folds, or pairs of row numbers.
-Splitter: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
 
 # Cutoffs of the default measures.
 CUTOFFS = (1, 5, 10)

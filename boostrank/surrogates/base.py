@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.inputs.arrays import Bools, Floats
+from boostrank.inputs.arrays import Bools, Float32s, Floats
 from boostrank.kernels.derivatives import LossForm, write_derivatives
 from boostrank.kernels.library import block_rows
 from boostrank.ndcg.dcg import DCG
@@ -22,7 +22,7 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.segments import BLOCK_ROWS, Block, Segments
 from boostrank.queries.threads import for_each
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.surrogates.loss import Float32s, Loss, ScaledLoss, unit_scale
+from boostrank.surrogates.loss import Loss, ScaledLoss, unit_scale
 
 HessianKind = Literal["exact", "majorant"]
 # Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain

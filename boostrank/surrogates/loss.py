@@ -11,13 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Float32s, Floats
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.ndcg.targets import Normalize
 from boostrank.queries.queries import Queries
 
-Float32s = NDArray[np.float32]
 #: Scores of the documents to their gradient and Hessian, as arrays that the boosting library takes.
 BoostingFunction = Callable[[NDArray[Any]], tuple[Any, Any]]
 
