@@ -12,7 +12,13 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, check_lengths
-from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
+from boostrank.inputs.checks import (
+    EstimatorSeed,
+    as_random_state,
+    check_count,
+    check_number,
+    named_part,
+)
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import (
     Features,
@@ -25,8 +31,6 @@ from boostrank.queries.queries import (
 
 #: A number of folds, what makes folds, or pairs of row numbers.
 Splitter: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
-#: The seed of random choices, or what draws them.
-Seed = int | np.random.RandomState | None
 
 
 class QueryKFold(GroupKFold):
@@ -44,7 +48,7 @@ class QueryKFold(GroupKFold):
         False: the folds have about the same number of documents. True: queries are assigned to
         folds at random.
     random_state : int, RandomState or None
-        Seed of the shuffling.
+        EstimatorSeed of the shuffling.
 
     Raises
     ------
@@ -97,7 +101,9 @@ class QueryKFold(GroupKFold):
         yield from super().split(X, y, number)
 
 
-def split_queries(qid: ArrayLike, fraction: float, random_state: Seed = None) -> tuple[Ints, Ints]:
+def split_queries(
+    qid: ArrayLike, fraction: float, random_state: EstimatorSeed = None
+) -> tuple[Ints, Ints]:
     """Divide rows at random into rows to keep and to hold out, each query in one of the parts.
 
     Parameters
@@ -108,7 +114,7 @@ def split_queries(qid: ArrayLike, fraction: float, random_state: Seed = None) ->
         Share of the queries to hold out. Their number is rounded, and each part has at least one
         query.
     random_state : int, RandomState or None
-        Seed of the choice.
+        EstimatorSeed of the choice.
 
     Returns
     -------
@@ -169,7 +175,7 @@ def query_folds(
     data: Dataset,
     n_splits: int = 5,
     *,
-    random_state: Seed = 0,
+    random_state: EstimatorSeed = 0,
     test_labels: Any = None,
 ) -> list[Fold]:
     """Make folds of a data set for training, validation and test, none of which cuts a query.
@@ -183,7 +189,7 @@ def query_folds(
     n_splits : int, default 5
         Number of folds, at least 3.
     random_state : int, RandomState or None, default 0
-        Seed of the division.
+        EstimatorSeed of the division.
     test_labels : array-like, shape (n_documents,), optional
         Labels of all rows for the parts to test on, in place of ``data.y``. With ClickLabels as
         ``data.y`` and the true labels here, rankers learn from clicks and stop early by them, and
@@ -232,7 +238,7 @@ def query_folds(
     return folds
 
 
-def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Seed = 0) -> Fold:
+def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: EstimatorSeed = 0) -> Fold:
     """Return the fold with validation data.
 
     Parameters
@@ -242,7 +248,7 @@ def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Seed = 0
     fraction : float in (0, 1), default 0.2
         Otherwise, this share of its training queries is taken at random as validation data.
     random_state : int, RandomState or None, default 0
-        Seed of the choice.
+        EstimatorSeed of the choice.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from numpy.random import RandomState
 
 from boostrank.backends.interface import Backend, LibraryParameters
 from boostrank.inputs.arrays import Bools
-from boostrank.inputs.checks import check_choice, check_count, check_number, refuse
+from boostrank.inputs.checks import EstimatorSeed, check_choice, check_count, check_number, refuse
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.dcg import DCG, Discount
 from boostrank.ndcg.gains import Gain
@@ -124,7 +124,7 @@ class Settings:
     early_stopping_rounds: int | None
     validation_fraction: float | None
     query_features: QueryFeatures | None
-    random_state: int | RandomState | None
+    random_state: EstimatorSeed
     n_jobs: int | None
     eval_metric: object
     eval_at: object
