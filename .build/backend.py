@@ -61,5 +61,16 @@ def build_sdist(sdist_directory, config_settings=None):
         manifest.unlink()
 
 
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    """Build the wheel of an editable installation, which puts this folder on the import path.
+
+    The import finder that setuptools installs by default comes after the folders of the path. In
+    the folder above this one, Python would take this folder, if its name is that of the package,
+    for a package without code.
+    """
+    settings = {"editable_mode": "compat", **(config_settings or {})}
+    return build_meta.build_editable(wheel_directory, settings, metadata_directory)
+
+
 # pyproject.toml names this file as the description.
 (ROOT / ".build" / "description.md").write_text(description(ROOT), encoding="utf-8")

@@ -2,7 +2,8 @@
 
 It is what the minimizer loses where documents share scores.
 
-python benchmarks/class_regret.py [--problems 150] [--trained 150] [--output FOLDER]
+python benchmarks/class_regret.py [--problems 150] [--trained 150] [--copies 2 4 6]
+                                  [--output FOLDER]
 
 The problems are those of `boostrank.theory.class_regrets`: ten queries of two to four kinds of
 documents with random labels, and the same with labels for which one scorer is perfect
@@ -14,6 +15,9 @@ consistent-lambdarank are divided by a power of `distance + offset`; the default
 The last rows are rankers with default parameters, on 1,000 queries of each of the first problems:
 whether boosting reaches the minimizer: LambdaMART ends at other zeros of its field. "Mean of the
 minimizers" is that of softmax and consistent-lambdarank, the default until 2026-11-29.
+
+With --copies, queries have up to so many documents of a kind, and the table,
+class_regret_copies.csv, has the losses and rankers of COPIED.
 """
 
 from dataclasses import dataclass, replace
@@ -121,6 +125,21 @@ RANKERS = {
         br.LightGBMRanker, ConsistentLambdaRank(divide_by_distance=False)
     ),
 }
+#: Losses and rankers for queries with several documents of a kind.
+COPIED = {
+    "softmax": ("softmax", "dcg"),
+    "consistent-lambdarank": ("consistent-lambdarank", "dcg"),
+    **{
+        name: FAMILIES[name]
+        for name in ("lambdarank", "lambdarank, without the factor of the query")
+    },
+}
+COPIED_RANKERS = (
+    "LGBMRanker()",
+    "XGBRanker()",
+    "LightGBMRanker()",
+    'LightGBMRanker("consistent-lambdarank")',
+)
 
 
 def summary(name, scorer, regrets, **others):
@@ -130,17 +149,17 @@ def summary(name, scorer, regrets, **others):
     return {"loss": name, "scorer": scorer, "problems": len(regrets), **shares, **others}
 
 
-def of_minimizers(n_problems):
+def every_loss():
+    """All named losses, and members of the families."""
+    return {**{name: (name, "dcg") for name in br.surrogates.SURROGATES}, **FAMILIES}
+
+
+def of_minimizers(losses, n_problems, copies=1):
     """A row for each loss."""
-    for name, (loss, normalize) in {
-        **{name: (name, "dcg") for name in br.surrogates.SURROGATES},
-        **FAMILIES,
-    }.items():
+    settings = {"n_distributions": n_problems, "copies": copies, "random_state": SEED}
+    for name, (loss, normalize) in losses.items():
         found, realizable = (
-            class_regrets(
-                loss, normalize, n_distributions=n_problems, realizable=flag, random_state=SEED
-            )
-            for flag in (False, True)
+            class_regrets(loss, normalize, realizable=flag, **settings) for flag in (False, True)
         )
         yield summary(
             name,
@@ -200,11 +219,14 @@ def data_of(problem):
     )
 
 
-def of_rankers(n_problems):
+def of_rankers(names, n_problems, copies=1):
     """A row for each ranker."""
     random = np.random.default_rng(SEED)
-    problems = [QueryDistribution.random(random_state=random) for _ in range(n_problems)]
-    for name, make in RANKERS.items():
+    problems = [
+        QueryDistribution.random(copies=copies, random_state=random) for _ in range(n_problems)
+    ]
+    for name in names:
+        make = RANKERS[name]
         regrets = []
         for problem in problems:
             X, y, group = data_of(problem)
@@ -221,19 +243,35 @@ def main():
     parser.add_argument(
         "--trained", type=int, default=150, help="number of problems that rankers are trained on"
     )
+    parser.add_argument(
+        "--copies", type=int, nargs="+", help="largest numbers of documents of a kind in a query"
+    )
     arguments = parser.parse_args()
-    rows = [
-        *of_minimizers(arguments.problems),
-        *of_minimizers_together(arguments.problems),
-        *of_rankers(arguments.trained),
-    ]
     title = (
         "Class regret: expected NDCG of the best scores that documents share, less that of the loss"
     )
+    name = "class_regret"
+    if arguments.copies:
+        name = "class_regret_copies"
+        rows = []
+        for copies in arguments.copies:
+            rows += [
+                {"copies": copies, **row}
+                for row in (
+                    *of_minimizers(COPIED, arguments.problems, copies),
+                    *of_rankers(COPIED_RANKERS, arguments.trained, copies),
+                )
+            ]
+    else:
+        rows = [
+            *of_minimizers(every_loss(), arguments.problems),
+            *of_minimizers_together(arguments.problems),
+            *of_rankers(RANKERS, arguments.trained),
+        ]
     formats = dict.fromkeys(("mean", "standard_error", "largest", "realizable_mean"), ".4f")
     publish(
         pd.DataFrame(rows),
-        "class_regret",
+        name,
         arguments.output,
         title=title,
         seeds=str(SEED),

@@ -188,6 +188,16 @@ UNTUNED = [
         True,
         partial(br.XGBoostRanker, "rank:ndcg", **RANDOM_RANK_NDCG),
     ),
+    # Only the loss is that of the libraries: trees and the rule of rounds are our defaults.
+    *(
+        Method(
+            f"LambdaMART, our trees and rounds, {library}",
+            library,
+            True,
+            partial(make, br.surrogates.LambdaMART()),
+        )
+        for library, make in OURS.items()
+    ),
     Method("LightGBMRanker", "lightgbm", True, br.LightGBMRanker),
     Method("XGBoostRanker", "xgboost", True, br.XGBoostRanker),
     Method("BaggedRanker of LightGBMRanker", "lightgbm", True, partial(bagged, br.LightGBMRanker)),

@@ -11,7 +11,11 @@ import numpy as np
 from boostrank.queries.queries import Queries
 from boostrank.surrogates import Separable
 
-GAINS = {"exp2": lambda label: 2.0**label - 1.0, "linear": float}
+GAINS = {
+    "exp2": lambda label: 2.0**label - 1.0,
+    "linear": float,
+    "log": lambda label: math.log2(1.0 + label),
+}
 DISCOUNTS = {
     "log2": lambda rank: 1.0 / math.log2(1 + rank),
     "zipf": lambda rank: 1.0 / rank,

@@ -5,6 +5,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 from zipfile import ZipFile
@@ -26,10 +27,9 @@ LEFT_OUT = (
 )
 
 
-def run_python(code, folder):
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
-    ).stdout
+def run_python(code, folder, *options):
+    command = [sys.executable, *options, "-c", code]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.slow
@@ -55,6 +55,30 @@ def test_the_source_distribution_makes_a_wheel_without_a_compiler(tmp_path, monk
         "print(library.is_available(), br.__file__)"
     )
     assert run_python(code, tmp_path) == f"False {installed / 'boostrank' / '__init__.py'}\n"
+
+
+@pytest.mark.slow
+def test_scripts_above_the_clone_import_an_editable_installation(tmp_path, monkeypatch):
+    # There, the folder of the clone has the name of the package.
+    clone = tmp_path / "boostrank"
+    installed = tmp_path / "installed"
+    for folder in (".build", "boostrank"):
+        shutil.copytree(ROOT / folder, clone / folder, ignore=shutil.ignore_patterns(*LEFT_OUT))
+    for name in FILES:
+        shutil.copy(ROOT / name, clone)
+    monkeypatch.setenv("CC", "false")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    build = "import sys; sys.path.insert(0, '.build'); import backend; backend.build_editable({!r})"
+    run_python(build.format(str(tmp_path)), clone)
+    ZipFile(next(tmp_path.glob("*.whl"))).extractall(installed)
+    # Without `site`, another editable installation in this environment does not count.
+    code = (
+        f"import site, sys; sys.path.append({sysconfig.get_path('purelib')!r}); "
+        f"site.addsitedir({str(installed)!r}); import boostrank as br; "
+        "print(br.LightGBMRanker.__name__, br.__file__)"
+    )
+    imported = clone / "boostrank" / "__init__.py"
+    assert run_python(code, tmp_path, "-S") == f"LightGBMRanker {imported}\n"
 
 
 def test_links_of_the_description_are_absolute_or_none(tmp_path):

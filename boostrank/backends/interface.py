@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from boostrank.backends.features import FeatureParameter
 from boostrank.backends.libraries import Booster, Parameters
-from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
+from boostrank.backends.models import ModelSource
+from boostrank.backends.records import (
+    EvalResults,
+    GroupedData,
+    Trained,
+    TrainingSpecification,
+    ValidationSet,
+)
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.streams import FeatureBlocks, FeatureMatrix
 from boostrank.ndcg.dcg import DCG
@@ -57,6 +64,9 @@ class LibraryParameters(Protocol):
 
     def canonical_names(self) -> Mapping[str, str]:
         """The canonical name of each parameter of the library, by this name and by its aliases."""
+
+    def ranker_defaults(self) -> Mapping[str, Any]:
+        """The parameters of the library's own ranker, with their defaults."""
 
     def tree_shape(self, values: Mapping[str, object], unused: Set[str]) -> Parameters:
         """The shape of random trees, by the names of its parameters in the ranker.
@@ -185,8 +195,10 @@ class Backend(Protocol):
     def save(self, booster: Booster, path: str | os.PathLike[str], note: str = "") -> None:
         """Write a model file in the format of the library, with a note of one line without "="."""
 
-    def load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
+    def load(self, source: ModelSource) -> tuple[Any, str]:
         """Read a booster, and the note or nothing, from a model file in the format of the library.
+
+        The content of a file may be given in its place.
 
         Raises FileNotFoundError if there is no such file, and ValueError if it is not a complete
         model of a ranker.
@@ -203,6 +215,12 @@ class Backend(Protocol):
 
         The base score and the postprocessor of the result are without a meaning. Raises ValueError
         for models of which treelite would lose a part.
+        """
+
+    def to_ranker(self, booster: Booster, parameters: Parameters, results: EvalResults) -> Any:
+        """The library's own fitted ranker with this booster.
+
+        `parameters` are some of its constructor.
         """
 
     def average(self, boosters: Sequence[Booster]) -> Any:

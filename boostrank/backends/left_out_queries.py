@@ -15,9 +15,7 @@ import numpy as np
 
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.records import GroupedData, TrainingSpecification
-from boostrank.inputs.arrays import Floats, Ints
-from boostrank.queries.equal_lists import numbers_of_lists
-from boostrank.queries.queries import Queries
+from boostrank.inputs.arrays import Floats
 from boostrank.surrogates.loss import BoundLoss
 
 #: An array of NumPy, or of the library for GPUs whose arrays the loss takes.
@@ -68,8 +66,8 @@ class QuerySample:
     because the weights jump there: for one pair with the targets (1, 0) whose difference of scores
     goes from -0.1 to 0.1, the integral is 0.89, and the rule gives 0.34.
 
-    Queries that :func:`~boostrank.queries.equal_lists.numbers_of_lists` gives one number are drawn
-    together: those that are left out would be known from their copies.
+    Queries that :func:`~boostrank.queries.groups.numbers_to_draw` gives one number are drawn
+    together: those that are left out would be known from the others.
 
     Parameters
     ----------
@@ -102,7 +100,8 @@ class QuerySample:
         self._min_rounds = specification.min_rounds
         self._fixed_rounds = specification.fixed_rounds
         if self._draws:
-            self._numbers = _numbers_to_draw(data)
+            # It may read files, and a boosting library is not at work yet.
+            self._numbers = interruptible(data.numbers_to_draw)
             self._n_different = int(self._numbers.max()) + 1
             self._n_drawn = max(1, round(specification.query_share * self._n_different))
         self._random = np.random.default_rng(specification.seed)
@@ -161,22 +160,6 @@ class QuerySample:
         total, n_documents = self._objective.total([decrease, n_left_out])
         if n_documents:
             self.improvement.append(float(total) / float(n_documents))
-
-
-def _numbers_to_draw(data: GroupedData) -> Ints:
-    """The number of what is drawn together with each query, shape (n_queries,).
-
-    Queries with the same id are parts of one query; with them, all their lists are drawn that are
-    equal to others.
-    """
-    by_id = Queries.from_qid(data.queries.ids)
-    first_of_id = np.empty(data.queries.n_queries, dtype=np.int64)
-    positions = by_id.group(np.arange(data.queries.n_queries))
-    first_of_id[positions] = by_id.repeat(positions[by_id.starts])
-    # It may read files, and a boosting library is not at work yet.
-    numbers = interruptible(numbers_of_lists, data.X, data.labels.per_document, data.queries)
-    _, numbers_of_draws = np.unique(numbers[first_of_id], return_inverse=True)
-    return numbers_of_draws.astype(np.int64)
 
 
 def best_round(improvement: Sequence[float] | Floats) -> int:

@@ -24,6 +24,10 @@ NOTE_FIELD = "boostrank_query_features"
 BLANK_CHECKSUM = "0" * 64
 #: Longer values of the state of a booster are compressed in a pickle.
 MAX_PLAIN_LENGTH = 999
+#: A model file, or its content.
+ModelSource = str | os.PathLike[str] | bytes | bytearray
+#: Its types, for isinstance.
+SOURCES = (str, os.PathLike, bytes, bytearray)
 #: The categories of one column.
 Categories = list[Any]
 # The format of the file determines the few characters between the name of the field and its value.
@@ -38,8 +42,23 @@ def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:
     write_atomically(path, lambda name: Path(name).write_bytes(complete))
 
 
-def read_with_checksum(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
-    """Read a model file, and whether it has a checksum.
+def source_name(source: ModelSource) -> str:
+    """The name of a model file in messages; a content in memory has none."""
+    if isinstance(source, (bytes, bytearray)):
+        return "the model in memory"
+    return repr(os.fspath(source))
+
+
+def read_source(source: ModelSource) -> bytes:
+    """The content of a model file, which may be given in its place."""
+    if isinstance(source, (bytes, bytearray)):
+        return bytes(source)
+    with open(as_path(source), "rb") as file:
+        return file.read()
+
+
+def read_with_checksum(source: ModelSource) -> tuple[bytes, bool]:
+    """Read a model file, or take its content, and say whether it has a checksum.
 
     Files that the boosting libraries wrote themselves have none. Content with a checksum is
     complete, as a booster wrote it, and needs no other check.
@@ -51,12 +70,11 @@ def read_with_checksum(path: str | os.PathLike[str]) -> tuple[bytes, bool]:
     ValueError
         If the content does not have the checksum of the file.
     """
-    with open(as_path(path), "rb") as file:
-        content = file.read()
+    content = read_source(source)
     field = _CHECKSUM.search(content)
     if field is not None and _checksum(content, field) != field.group(1):
         raise ValueError(
-            f"{os.fspath(path)!r} is not as boostrank wrote it: it was cut, damaged or edited. "
+            f"{source_name(source)} is not as boostrank wrote it: it was cut, damaged or edited. "
             f"Take the original or save the model again; to keep an edit on purpose, remove "
             f"{CHECKSUM_FIELD} and its value from the file"
         )

@@ -14,6 +14,7 @@ from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.ndcg.targets import Normalize
+from boostrank.queries.groups import numbers_to_draw
 from boostrank.queries.queries import Queries
 from boostrank.surrogates.loss import Loss
 
@@ -46,6 +47,9 @@ class GroupedData:
         Scores from which boosting starts; None means 0.
     position : ndarray of int, shape (n_documents,), optional
         Numbers of the positions at which documents were shown.
+    groups : ndarray of int, shape (n_documents,), optional
+        Number of the group of each document, equal within queries; see
+        :mod:`boostrank.queries.groups`.
     """
 
     X: Any
@@ -54,6 +58,12 @@ class GroupedData:
     weights: Floats | None = None
     init_score: Floats | None = None
     position: Ints | None = None
+    groups: Ints | None = None
+
+    def numbers_to_draw(self) -> Ints:
+        """A number for each query: queries with equal numbers are drawn and held out together."""
+        groups = None if self.groups is None else self.groups[self.queries.starts]
+        return numbers_to_draw(self.X, self.labels.per_document, self.queries, groups)
 
     def take(self, is_taken: Bools) -> GroupedData:
         """Return the data of the queries of a mask, shape (n_queries,)."""
@@ -69,6 +79,7 @@ class GroupedData:
             weights=None if self.weights is None else self.weights[rows],
             init_score=None if self.init_score is None else self.init_score[rows],
             position=None if self.position is None else self.position[rows],
+            groups=None if self.groups is None else self.groups[rows],
         )
 
 
@@ -155,6 +166,21 @@ class TrainingSpecification:
     callbacks: tuple[Any, ...] = ()
     verbose: bool | int | str = False
     init_model: Any = None
+
+
+class EvalResults(NamedTuple):
+    """Values of metrics on validation sets, by set and metric.
+
+    Attributes
+    ----------
+    of_rounds : dict
+        The values of all rounds.
+    best : dict
+        The values of the model.
+    """
+
+    of_rounds: dict[str, dict[str, list[float]]]
+    best: dict[str, dict[str, float]]
 
 
 class Trained(NamedTuple):

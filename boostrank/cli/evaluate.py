@@ -15,6 +15,7 @@ from typer import Argument, Option
 import boostrank.displays
 import boostrank.runs
 from boostrank.cli import options, reports
+from boostrank.cli.app import COMMANDS
 from boostrank.cli.documents import ColumnOptions, read_documents, read_scores
 from boostrank.cli.options import refuse_unused, set_options
 from boostrank.cli.reports import counted
@@ -82,8 +83,8 @@ def evaluate(
     paths = [*(run or ()), *(paths or ())]
     if (qrels is None and (run or len(paths) != 2)) or not paths:
         raise ValueError(
-            "give either DATA and SCORES, or --qrels and one --run or several; see boostrank "
-            "evaluate -h"
+            f"give either DATA and SCORES, or --qrels and one --run or several: boostrank evaluate "
+            f"{COMMANDS['evaluate'].arguments} [OPTIONS]"
         )
     compares = qrels is not None and len(paths) > 1
     if qrels is None:
@@ -183,7 +184,7 @@ def _compare_runs(
     comparison = boostrank.runs.compare_runs(
         judgments, named, measures, baseline=baseline, **settings
     )
-    typer.echo(f"{comparison.per_query['query'].nunique()} queries, {len(paths)} runs\n")
+    typer.echo(f"{comparison.counts}, {len(paths)} runs\n")
     reports.show_comparison(comparison)
     return comparison
 

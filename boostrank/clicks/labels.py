@@ -176,8 +176,7 @@ class ClickLabels(RowsOfQueries, Labels):
             "and targets() are numbers"
         )
 
-    @property
-    def sameness(self) -> str:
+    def sameness(self, queries: Queries) -> str:
         """Why nothing can be learned from the clicks; "" if estimates of relevance differ."""
         if not self.log.n_clicks:
             return "no document of the click log was clicked; train on more sessions"

@@ -137,7 +137,7 @@ def select_queries(
         The queries to train on, and those of validation sets by name.
     """
     settings.backend.check_n_rows(data.n_documents, "on all workers")
-    kept = settings.kept_queries(data.n_queries, random_state)
+    kept = settings.kept_lists(data.n_queries, random_state)
     if kept is not None:
         return data.select(kept), {HELD_OUT: data.select(~kept)}
     sets = {name: rows.select() for name, rows in validation.items()}

@@ -19,6 +19,14 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
 from boostrank.comparison.comparison import Comparison, check_named
+from boostrank.comparison.differences import GROUP
+from boostrank.comparison.groups import (
+    groups_of_folds,
+    groups_of_rows,
+    of_ids,
+    split_by_group,
+    with_validation_groups,
+)
 from boostrank.comparison.trainings import (
     TrainingJob,
     TrainingResult,
@@ -55,6 +63,7 @@ def compare(
     cv: Splitter = None,
     folds: Iterable[Fold] | None = None,
     repeats: int | None = None,
+    groups: Any = None,
     measures: str | Measure | Iterable[object] | Mapping[str, object] | None = None,
     baseline: str | None = None,
     n_permutations: int = 10_000,
@@ -101,6 +110,14 @@ def compare(
         each ranker's seed (`random_state`, `random_seed` or `seed`, also those of steps and
         members), where none or an object counts as 0. A training in `results` is the same for a
         larger number of repetitions. By default folds are not repeated, and tests are over queries.
+    groups : array-like, str, Mapping, Series or DataFrame, optional
+        Group of each query, where queries belong together, such as those of one user, or one query
+        that was issued many times: one value for each row or each query (in the sequence in which
+        queries first appear), the name of a column of `X`, which is then no feature, or values by
+        query id, as `by` of :func:`boostrank.evaluate`; for `folds` only the last. The queries of a
+        group are in one fold, and are held out for validation together; tests, intervals and
+        effects are by group, as those of :func:`boostrank.permutation_test`, while means are still
+        those over queries. By default queries are independent.
     measures : list of str or Measure, or dict of str to them, optional
         As in :func:`boostrank.evaluate`; by default "ndcg@1", "ndcg@5" and "ndcg@10", and if the
         test labels are ClickLabels "click-dcg@1", "click-dcg@5" and "click-dcg@10".
@@ -140,7 +157,7 @@ def compare(
     -----
     Tests and intervals are over the test queries, and take the trained rankers as they are: they do
     not say how much the result of another training would differ. With `repeats`, they are over
-    folds, and count that.
+    folds, and count that. With `groups`, they are about other groups.
 
     Rankers that learn from clicks are compared on ``query_folds(Dataset(X, clicks, clicks.qid))``
     by estimates from the clicks on the test queries, or with ``query_folds(..., test_labels=y)`` by
@@ -156,13 +173,20 @@ def compare(
     ValueError
         If there are neither folds nor rows with labels and query ids, or both; if `cv` is invalid,
         or tests a query in two folds; if `repeats` is not an integer of at least 2, or is given
-        with folds or a `cv` that is no number; if `baseline` is not the name of a ranker, if the
-        test labels are not of the kind that a measure needs, and as :func:`boostrank.get_measure`
-        for `measures`.
+        with folds or a `cv` that is no number; if a query is in two groups, or has none, if there
+        are fewer groups than folds, or `cv` divides a group; if `baseline` is not the name of a
+        ranker, if the test labels are not of the kind that a measure needs, and as
+        :func:`boostrank.get_measure` for `measures`.
     TypeError
-        If `rankers` is not a dict of one or more rankers by name.
+        If `rankers` is not a dict of one or more rankers by name; or if `folds` and `groups` are
+        given, and `groups` is not by query id.
     OSError
         If the folder `results` cannot be read or written.
+
+    Warns
+    -----
+    UserWarning
+        If a fold of `folds` has a group both to train and to test on.
 
     Examples
     --------
@@ -190,8 +214,13 @@ def compare(
         check_count("cv with repeats", cv, smallest=2, optional=True)
         seeds = as_random_state(random_state).randint(2**31 - 1, size=repeats).tolist()
         splitters = [QueryKFold(cv or 5, shuffle=True, random_state=seed) for seed in seeds]
-    draws = [partial(_folds, X, y, qid, splitter, folds) for splitter in splitters]
+    of_queries = None
+    if groups is not None and y is not None and folds is None:
+        X, of_queries = groups_of_rows(X, y, qid, groups)
+    draws = [partial(_folds, X, y, qid, splitter, folds, of_queries) for splitter in splitters]
     drawn = draws[0]()
+    if groups is not None and of_queries is None:
+        of_queries = groups_of_folds(groups, drawn)
     if measures is None:
         labels = as_labels(drawn[0].test.y)
         measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
@@ -207,7 +236,7 @@ def compare(
         for repetition, seed in enumerate(seeds):
             drawn = drawn or draws[repetition]()
             if any(map(needs_validation, rankers.values())):
-                drawn = [with_validation(fold, random_state=seed) for fold in drawn]
+                drawn = [_with_validation(fold, of_queries, seed) for fold in drawn]
             first = None if repeats is None else repetition * len(drawn)
             jobs = _jobs(rankers, drawn, first)
             with contextlib.closing(run_trainings(jobs, n_jobs, folder)) as finished:
@@ -224,6 +253,11 @@ def compare(
             jobs = []
     # The sequence is that of the arguments, and not that in which the trainings ended.
     per_query = pd.concat([tables[key] for key in sorted(tables)], ignore_index=True)
+    if of_queries is not None:
+        place = 1 + list(per_query).index("query")
+        of_rows = of_ids(of_queries, per_query["query"].to_numpy())
+        # As for ids, Arrow does not have all texts.
+        per_query.insert(place, GROUP, pd.Series(of_rows, dtype=of_rows.dtype))
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings["random_state"] = str(random_state)
     if repeats is None:
@@ -315,6 +349,7 @@ def _folds(
     qid: ArrayLike | None,
     cv: Splitter,
     folds: Iterable[Fold] | None,
+    groups: pd.Series | None,
 ) -> list[Fold]:
     """The folds in the arguments of :func:`compare`, or those that `cv` makes of its rows."""
     given: Any = {"X": X, "y": y, "qid": qid, "cv or repeats": cv}
@@ -322,7 +357,7 @@ def _folds(
     if folds is None and (y is None or are_folds):
         folds = given.pop("X")
     elif folds is None and X is not None:
-        return _folds_of_rows(X, y, qid, 5 if cv is None else cv)
+        return _folds_of_rows(X, y, qid, 5 if cv is None else cv, groups)
     listed: list[Any] = list(folds) if isinstance(folds, Iterable) else [folds]
     others = [name for name, value in given.items() if value is not None]
     if listed and not others and all(isinstance(fold, Fold) for fold in listed):
@@ -337,11 +372,15 @@ def _folds(
     )
 
 
-def _folds_of_rows(X: Any, y: Any, qid: ArrayLike | None, cv: Splitter) -> list[Fold]:
+def _folds_of_rows(
+    X: Any, y: Any, qid: ArrayLike | None, cv: Splitter, groups: pd.Series | None
+) -> list[Fold]:
     refuse_lazy(y, "y")
     X, qid = find_qid(X, qid, y)
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
+    if groups is not None:
+        cv = split_by_group(X, y, of_ids(groups, data.qid), cv)
     pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
     tested = np.concatenate([pd.unique(data.qid[test]) for _, test in pairs])
     ids = pd.Series(tested, dtype=object)
@@ -356,6 +395,12 @@ def _folds_of_rows(X: Any, y: Any, qid: ArrayLike | None, cv: Splitter) -> list[
             Fold(f"Fold{i}", data.take(rows), None, data.take(test))
             for i, (rows, test) in enumerate(pairs, 1)
         ]
+
+
+def _with_validation(fold: Fold, groups: pd.Series | None, seed: int | None) -> Fold:
+    if groups is None:
+        return with_validation(fold, random_state=seed)
+    return with_validation_groups(fold, groups, seed)
 
 
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:

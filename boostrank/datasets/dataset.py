@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats, as_array
+from boostrank.inputs.table import with_rows
 from boostrank.ndcg.labels import Rows
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class Dataset(NamedTuple):
         # Preferences and clicks are no arrays, and take rows themselves.
         if not hasattr(y, "queries"):
             y = as_array(y, "y")
-        return Dataset(_safe_indexing(self.X, rows), y[rows], as_array(self.qid, "qid")[rows])
+        X = _safe_indexing(with_rows(self.X), rows)
+        return Dataset(X, y[rows], as_array(self.qid, "qid")[rows])
 
 
 class Fold(NamedTuple):

@@ -100,9 +100,29 @@ class Table:
         """The values of a column."""
         return cast("ArrayLike", self.given[name])
 
-    def without(self, name: str) -> Table:
+    def keys(self, names: Sequence[Any]) -> NDArray[Any] | None:
+        """The values of columns or index levels of these names, one for each row.
+
+        They are tuples if there are several names. None means that one of the names is not there.
+        """
+        levels = []
+        if isinstance(self.given, pd.DataFrame):
+            levels = list(self.given.index.names)
+        found = []
+        for name in names:
+            if name is not None and name in levels:
+                found.append(self.given.index.get_level_values(name).to_numpy())
+            elif name is not None and name in self.names:
+                found.append(as_array(self.column(name), f"the column {name!r} of X"))
+            else:
+                return None
+        if len(found) == 1:
+            return found[0]
+        return pd.MultiIndex.from_arrays(found).to_numpy()
+
+    def without(self, name: str | None) -> Table:
         """The table without the column of this name; itself if it has no such column."""
-        if name not in self.names:
+        if name is None or name not in self.names:
             return self
         if isinstance(self.given, pd.DataFrame):
             return Table(self.given.drop(columns=name))
@@ -186,6 +206,19 @@ def index_of(X: object) -> pd.Index | None:
     if is_pandas(X) and QID not in X.index.names:
         return X.index
     return None
+
+
+def with_rows(X: object) -> Any:
+    """Features whose rows scikit-learn can take: a RecordBatch of pyarrow as a Table of it.
+
+    Anything else is returned unchanged.
+    """
+    kind = type(X)
+    if kind.__name__ != "RecordBatch" or not hasattr(kind, "column_names"):
+        return X
+    from pyarrow import Table as ArrowTable
+
+    return ArrowTable.from_batches([X])
 
 
 def is_pandas(X: object) -> TypeGuard[pd.DataFrame]:

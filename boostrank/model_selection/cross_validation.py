@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from boostrank.model_selection.estimators import accept_qid, unwrap
 from boostrank.model_selection.splits import Folds, Splitter, make_folds
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
+from boostrank.queries.groups import numbers_of_groups
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 from boostrank.queries.weights import document_weights
 
@@ -67,6 +69,15 @@ class QueryGridSearchCV(model_selection.GridSearchCV):
             self.best_estimator_: Any = unwrap(self.best_estimator_)
         return self
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if not hasattr(self, "best_params_"):
+            return str(super().__repr__(N_CHAR_MAX))
+        n_settings = len(self.cv_results_["params"])
+        best = f"best_params_={self.best_params_}"
+        if hasattr(self, "best_score_"):
+            best += f", best_score_={self.best_score_:.4f}"
+        return f"{type(self).__name__}({best}, of {n_settings} settings on {self.n_splits_} folds)"
+
     def predict(self, X: Features, qid: ArrayLike | None = None) -> Any:
         """Predict the score of each row by `best_estimator_`.
 
@@ -102,6 +113,7 @@ def cross_validate(
     qid: ArrayLike | None = None,
     *,
     cv: Splitter = 5,
+    groups: ArrayLike | None = None,
     scoring: MeasuresLike | None = None,
     params: FitArguments | None = None,
     **options: object,
@@ -124,6 +136,10 @@ def cross_validate(
         named "qid", or if `y` is a PreferenceGraph or ClickLabels.
     cv : int, splitter or iterable of (train, test), default 5
         An integer is the number of folds of :class:`boostrank.QueryKFold`.
+    groups : array-like, shape (n_documents,) or (n_queries,), optional
+        Queries that belong together, such as those of one user: the group of each row, or of each
+        query in the sequence in which queries first appear. No fold divides a group, and rankers of
+        boostrank get the groups of their training rows.
     scoring : str, Measure or scorer, or list or dict of them, optional
         Measures as in :func:`boostrank.get_measure`, or scorers as those of
         :func:`boostrank.make_scorer`. Each element of a list, and each name of a dict, is a score
@@ -163,7 +179,7 @@ def cross_validate(
     >>> br.cross_validate(br.LightGBMRanker(n_estimators=5), X, y, qid, cv=3)["test_score"].shape
     (3,)
     """
-    ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, scoring, params)
+    ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, groups, scoring, params)
     options.setdefault("error_score", "raise")
     with sklearn.config_context(enable_metadata_routing=True):
         result = model_selection.cross_validate(
@@ -201,7 +217,7 @@ def learning_curve(
         Numbers of training queries: fractions in (0, 1] of the training queries of a fold, rounded,
         at least one query.
     random_state : int, RandomState or None, default 0
-        EstimatorSeed of the permutations.
+        Seed of the permutations.
 
     Returns
     -------
@@ -232,7 +248,10 @@ def learning_curve(
     X, qid = find_qid(X, qid, y)
     queries = Queries.from_qid(require_qid(qid, "learning_curve"))
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
-    folds = make_folds(X, y, queries, cv)
+    groups = options.get("groups")
+    if groups is not None:
+        groups = numbers_of_groups(groups, queries)
+    folds = make_folds(X, y, queries, cv, groups)
     random = as_random_state(random_state)
     permuted = [random.permutation(np.unique(number[train])) for train, _ in folds]
     rows = []
@@ -259,6 +278,7 @@ def grid_search(
     qid: ArrayLike | None = None,
     *,
     cv: Splitter = 5,
+    groups: ArrayLike | None = None,
     scoring: MeasuresLike | None = None,
     params: FitArguments | None = None,
     **options: object,
@@ -269,7 +289,7 @@ def grid_search(
 
     Parameters
     ----------
-    ranker, X, y, qid, cv, scoring, params
+    ranker, X, y, qid, cv, groups, scoring, params
         As in :func:`cross_validate`. The `k` and the `gain` of a candidate do not change how it is
         scored.
     grid : dict, or list of dict
@@ -300,7 +320,7 @@ def grid_search(
     >>> search.score(X, y, qid=qid) == br.make_scorer("ndcg@10")(search.best_estimator_, X, y, qid)
     True
     """
-    ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, scoring, params)
+    ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, groups, scoring, params)
     options.setdefault("error_score", "raise")
     if options.get("refit", True) is True:
         options["refit"] = next(iter(scorers))
@@ -314,6 +334,7 @@ def _prepare(
     y: ArrayLike | Labels,
     qid: ArrayLike | None,
     cv: Splitter,
+    groups: ArrayLike | None,
     scoring: MeasuresLike | None,
     params: FitArguments | None,
 ) -> tuple[Any, Features, Folds, dict[str, Any], dict[str, Any]]:
@@ -326,9 +347,22 @@ def _prepare(
     if params.get("sample_weight") is not None:
         weights = document_weights(params["sample_weight"], queries, may_differ=True, grouped=False)
         params["sample_weight"] = queries.ungroup(weights)
-    ranker = _requesting(accept_qid(ranker), params)
+    estimator = accept_qid(ranker)
+    of_queries = None
+    if groups is not None:
+        of_queries = numbers_of_groups(groups, queries)
+        if "groups" in inspect.signature(_steps(estimator)[-1].fit).parameters:
+            params["groups"] = queries.ungroup(queries.repeat(of_queries))
+    estimator = _requesting(estimator, params)
     params["qid"] = queries.qid
-    return ranker, X, make_folds(X, y, queries, cv), _scorers(scoring, y), params
+    return estimator, X, make_folds(X, y, queries, cv, of_queries), _scorers(scoring, y), params
+
+
+def _steps(estimator: Any) -> list[Any]:
+    """The steps of a Pipeline, of which the last one is the ranker; or the ranker."""
+    if isinstance(estimator, Pipeline):
+        return [step for _, step in estimator.steps]
+    return [estimator]
 
 
 def _requesting(ranker: Estimator, names: Iterable[str]) -> Any:
@@ -337,9 +371,7 @@ def _requesting(ranker: Estimator, names: Iterable[str]) -> Any:
     Requests that the user has set are not changed.
     """
     cloned: Any = clone(ranker)
-    steps = [cloned]
-    if isinstance(cloned, Pipeline):
-        steps = [step for _, step in cloned.steps]
+    steps = _steps(cloned)
     with sklearn.config_context(enable_metadata_routing=True):
         for step in steps:
             request = get_routing_for_object(step)

@@ -51,7 +51,7 @@ def feature_importance(
     n_repeats : int, default 5
         Number of permutations of each feature.
     random_state : int, RandomState or None, default 0
-        EstimatorSeed of the permutations.
+        Seed of the permutations.
 
     Returns
     -------

@@ -45,9 +45,9 @@ class DCG:
     k : int or float, optional
         Only the first `k` ranks count. A float in (0, 1] is a fraction of the query's documents,
         rounded up. None counts every rank.
-    gain : {"exp2", "linear"}, sequence of float, or callable, default "exp2"
-        ``G(y)``: ``2^y - 1``, ``y``, ``table[y]`` for integer labels, or a vectorized function.
-        Gains must be finite and not negative.
+    gain : {"exp2", "linear", "log"}, sequence of float, or callable, default "exp2"
+        ``G(y)``: ``2^y - 1``, ``y``, ``log2(1 + y)``, ``table[y]`` for integer labels, or a
+        vectorized function. Gains must be finite and not negative.
     discount : {"log2", "zipf"}, ("power", beta), ("exponential", base), or callable, default "log2"
         ``d(r)`` for ranks r = 1, 2, ...: ``1 / log2(1 + r)``, ``1 / r``, ``r^-beta``, ``base^-r``,
         or a vectorized function. It must be positive at rank 1, and must not increase or be

@@ -10,8 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, as_floats
 from boostrank.inputs.checks import did_you_mean, refuse, refuse_first
+from boostrank.inputs.warnings import warn
 
-Gain = Literal["exp2", "linear"] | Sequence[float] | NDArray[np.number] | Callable[[Floats], Floats]
+Gain = (
+    Literal["exp2", "linear", "log"]
+    | Sequence[float]
+    | NDArray[np.number]
+    | Callable[[Floats], Floats]
+)
+#: Names of gains.
+GAINS: tuple[str, ...] = ("exp2", "linear", "log")
+#: LightGBM refuses larger labels with the gain 2^y - 1, which is hardly meant for 32 grades.
+LARGEST_GRADE = 30
 
 # Sums of 2^y over a query must be finite too: 2^1000 times 2^23 documents is.
 MAX_EXP2_LABEL = 1000
@@ -53,9 +63,9 @@ def check_gain(gain: Gain) -> None:
     if callable(gain):
         return
     if isinstance(gain, str):
-        if gain not in ("exp2", "linear"):
-            expected = "'exp2', 'linear', a table of gains by label, or a function"
-            refuse("gain", gain, expected, did_you_mean(gain, ("exp2", "linear")))
+        if gain not in GAINS:
+            expected = "'exp2', 'linear', 'log', a table of gains by label, or a function"
+            refuse("gain", gain, expected, did_you_mean(gain, GAINS))
         return
     table = as_floats(gain, "gain")
     is_list = table.ndim == 1 and len(table) > 0
@@ -74,7 +84,9 @@ def gains_of_labels(gain: Gain, labels: Floats) -> Floats:
     """
     if isinstance(gain, str):
         # Finite and not negative, as the labels are.
-        return labels if gain == "linear" else _exp2_gains(labels)
+        if gain == "linear":
+            return labels
+        return np.log1p(labels) / np.log(2.0) if gain == "log" else _exp2_gains(labels)
     if callable(gain):
         gains = call_vectorized(gain, labels, "gain")
     else:
@@ -82,6 +94,27 @@ def gains_of_labels(gain: Gain, labels: Floats) -> Floats:
     _refuse_labels(~np.isfinite(gains), labels, "has a gain that is not finite")
     _refuse_labels(gains < 0, labels, "has a negative gain; gains must be 0 or more")
     return gains
+
+
+def warn_of_large_labels(labels: Floats, gain: Gain) -> None:
+    """Warn of labels above :data:`LARGEST_GRADE` with the gain 2^y - 1.
+
+    One label of 70 among grades of 0 to 3 has all of the gain; so have the largest of labels that
+    are counts or prices.
+    """
+    largest = labels.max()
+    if not isinstance(gain, str) or gain != "exp2" or largest <= LARGEST_GRADE:
+        return
+    # The gains relative to the largest one, which may be too large for a sum.
+    relative = np.exp2(labels - largest)
+    are_largest = labels > largest - 1
+    share = relative[are_largest].sum() / relative.sum()
+    warn(
+        f"the largest label is {largest:g}, and its gain is 2^{largest:g} - 1: "
+        f"{np.count_nonzero(are_largest)} of {len(labels)} documents have {share:.1%} of the gain "
+        "of all labels. Correct the label if it is a fault; if labels are no grades but numbers "
+        "such as counts or prices, give gain='linear', or gain='log', which is log2(1 + y)"
+    )
 
 
 def call_vectorized(function: Callable[[Floats], Floats], values: Floats, name: str) -> Floats:
@@ -99,8 +132,8 @@ def _exp2_gains(labels: Floats) -> Floats:
         if (codes == labels).all():
             return _EXP2_GAINS[codes]
     advice = (
-        f"overflows the gain 2^y - 1 (largest label: {MAX_EXP2_LABEL}); use gain='linear' or a "
-        "table of gains"
+        f"overflows the gain 2^y - 1 (largest label: {MAX_EXP2_LABEL}); use gain='linear', "
+        "gain='log' or a table of gains"
     )
     _refuse_labels(labels > MAX_EXP2_LABEL, labels, advice)
     gains = np.exp2(labels)

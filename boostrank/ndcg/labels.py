@@ -21,6 +21,7 @@ from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.gains import check_relevance
 from boostrank.ndcg.targets import Normalize, targets_of
 from boostrank.queries.queries import Queries
+from boostrank.queries.segments import are_equal_within
 
 #: Rows of a data set: a slice, a mask, or row numbers.
 Rows = slice | Ints | Bools
@@ -82,10 +83,9 @@ class Labels(ABC):
         """
         return np.zeros(len(self))
 
-    @property
     @abstractmethod
-    def sameness(self) -> str:
-        """Why nothing can be learned from the labels; "" if some of them differ.
+    def sameness(self, queries: Queries) -> str:
+        """Why no ranking can be learned from grouped labels; "" if some differ within a query.
 
         An example is "all labels are 0".
         """
@@ -203,7 +203,7 @@ class Relevance(Labels):
 
     Examples
     --------
-    >>> Relevance(np.array([1.0, 1.0])).sameness
+    >>> Relevance(np.array([1.0, 1.0])).sameness(Queries.from_sizes([2]))
     'all labels are 1; give labels that differ within queries'
     """
 
@@ -226,13 +226,18 @@ class Relevance(Labels):
         """The relevance itself."""
         return self.relevance
 
-    @property
-    def sameness(self) -> str:
-        """Why nothing can be learned from the labels; "" if some of them differ."""
-        lowest = self.relevance.min()
-        if lowest < self.relevance.max():
+    def sameness(self, queries: Queries) -> str:
+        """Why no ranking can be learned from grouped labels; "" if some differ within a query."""
+        if not are_equal_within(self.relevance, queries):
             return ""
-        return f"all labels are {lowest:g}; give labels that differ within queries"
+        if queries.sizes.max() == 1:
+            return "each query has one document; check that qid names the query of each row"
+        lowest = self.relevance.min()
+        if lowest == self.relevance.max():
+            cause = f"all labels are {lowest:g}"
+        else:
+            cause = "the labels of each query are equal"
+        return f"{cause}; give labels that differ within queries"
 
     def require_relevance(self, objective: object) -> Floats:
         """The relevance itself."""

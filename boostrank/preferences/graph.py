@@ -173,8 +173,7 @@ class PreferenceGraph(RowsOfQueries, Labels):
         """The query ids and the edges."""
         return self.qid, self.winner, self.loser, self.weight
 
-    @property
-    def sameness(self) -> str:
+    def sameness(self, queries: Queries) -> str:
         """Why nothing can be learned from the preferences; "" if there are some."""
         return "" if self.n_edges else "there is no preference between two documents"
 

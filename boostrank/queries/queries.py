@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Ints, as_array, check_lengths
 from boostrank.inputs.checks import named_part, refuse, refuse_first
-from boostrank.inputs.table import QID, Table
+from boostrank.inputs.table import QID, Table, with_rows
 from boostrank.queries.segments import Segments, Values
 
 #: Features: an array, a sparse matrix, or a table of pandas, polars or pyarrow.
@@ -88,7 +88,7 @@ class Queries(Segments):
         ids = _as_ids(qid)
         try:
             starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-            codes, n_different = _number(ids[starts])
+            codes, n_different = number_ids(ids[starts])
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"qid must have ids that can be hashed, such as integers and str: {error}"
@@ -173,8 +173,11 @@ class Queries(Segments):
         return np.sort(self.permutation[grouped])
 
 
-def _number(ids: Values) -> tuple[Ints, int]:
-    """Number ids by first appearance; returns the number of each, and how many they are."""
+def number_ids(ids: Values) -> tuple[Ints, int]:
+    """Number ids by first appearance; returns the number of each, and how many they are.
+
+    Raises TypeError or ValueError for ids that cannot be hashed.
+    """
     # pandas would merge numbers that are equal as float64.
     if ids.dtype.kind in "US" or ids.dtype.itemsize > 8:
         ids = ids.astype(object)
@@ -188,8 +191,11 @@ def _number(ids: Values) -> tuple[Ints, int]:
 def find_qid(
     X: Features, qid: ArrayLike | None, y: object = None, *, name: str = "qid"
 ) -> tuple[Any, Any]:
-    """Return features, as they are given, and the query ids that :func:`table_and_qid` finds."""
-    table, ids = table_and_qid(Table(X), qid, y, name=name)
+    """Return features, as they are given, and the query ids that :func:`table_and_qid` finds.
+
+    A RecordBatch of pyarrow becomes a Table.
+    """
+    table, ids = table_and_qid(Table(with_rows(X)), qid, y, name=name)
     return table.given, ids
 
 
@@ -287,7 +293,7 @@ def _common_ids(
             with named_part(source):
                 y.check_qid(others)
         else:
-            _check_same_queries(first, ids, source, others)
+            check_same_queries(first, ids, source, others)
     return ids
 
 
@@ -301,7 +307,7 @@ def _refuse_fractions(ids: Values, source: str) -> None:
         refuse(source, ids, "query ids", advice, got="numbers that are not whole")
 
 
-def _check_same_queries(first: str, ids: Values, second: str, other_ids: Values) -> None:
+def check_same_queries(first: str, ids: Values, second: str, other_ids: Values) -> None:
     """Raise ValueError if two sources of query ids divide the rows into other queries."""
     starts = _first_rows(ids, first)
     other_starts = _first_rows(other_ids, second)

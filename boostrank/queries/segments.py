@@ -339,3 +339,8 @@ def ranges(starts: Ints | int, sizes: Ints) -> Ints:
     """
     n_before = np.cumsum(sizes) - sizes
     return np.arange(sizes.sum()) + np.repeat(starts - n_before, sizes)
+
+
+def are_equal_within(values: Values, segments: Segments) -> bool:
+    """Whether the values of each segment are equal, for values of shape (n_rows,)."""
+    return bool((values == segments.repeat(values[segments.starts])).all())

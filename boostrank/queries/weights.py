@@ -13,6 +13,8 @@ from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.inputs.table import is_pandas
 from boostrank.queries.queries import Queries, id_index
 
+#: Differences below this share of the largest value are rounding errors, and count as 0.
+ROUNDING = 1e-12
 #: Advice for losses and objectives that take only weights of queries.
 DOCUMENT_WEIGHTS = (
     "Weights of documents are for losses with a term for each, such as the default and 'softmax'"
@@ -225,8 +227,9 @@ def weighted_means(
 ) -> WeightedMeans:
     """Weighted mean of the values of each group, and its standard error.
 
-    The mean is ``m = sum(w x) / sum(w)``. Its standard error is ``sqrt(n / (n - 1) sum(w^2 (x -
-    m)^2)) / sum(w)``, which is ``s / sqrt(n)`` if all weights are equal.
+    The mean is ``m = sum(w x) / sum(w)``. Its standard error is that of the jackknife, by the means
+    that are left without each of the n values: ``sqrt((n - 1) / n sum((w (x - m) / (sum(w) -
+    w))^2))``. It is ``s / sqrt(n)`` if all weights are equal.
 
     Parameters
     ----------
@@ -240,8 +243,7 @@ def weighted_means(
 
     References
     ----------
-    Cochran, "Sampling techniques", 1977, chapter 6 (the variance of a ratio). Gatz and Smith, "The
-    standard error of a weighted mean concentration", Atmospheric Environment 1995.
+    Cochran, "Sampling techniques", 1977, sections 6.3 and 6.17 (the variance of a ratio).
 
     Examples
     --------
@@ -261,7 +263,8 @@ def weighted_means(
     total = np.bincount(codes, weights, minlength=n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.bincount(codes, weights * values, minlength=n_groups) / total
-        squares = np.bincount(codes, (weights * (values - mean[codes])) ** 2, minlength=n_groups)
-        error = np.sqrt(squares * n_values / (n_values - 1)) / total
+        shifts = weights * (values - mean[codes]) / (total[codes] - weights)
+        squares = np.bincount(codes, shifts**2, minlength=n_groups)
+        error = np.sqrt(squares * (n_values - 1) / n_values)
     error[n_values < 2] = np.nan
     return WeightedMeans(n_values, mean, error)

@@ -24,7 +24,6 @@ from boostrank.inputs.checks import (
 )
 from boostrank.inputs.table import TableLike
 from boostrank.metrics.registry import default_measure
-from boostrank.ndcg.dcg import DCG
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
@@ -157,6 +156,7 @@ class BaggedRanker(TrainedModel):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         position: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         eval_metric: object = None,
         early_stopping_metric: str | None = None,
     ) -> Self:
@@ -164,9 +164,10 @@ class BaggedRanker(TrainedModel):
 
         Parameters
         ----------
-        X, y, qid, group, sample_weight, position
-            As in :meth:`boostrank.LightGBMRanker.fit`. Weights are used in training, and not in the
-            out-of-bag scores.
+        X, y, qid, group, sample_weight, position, groups
+            As in :meth:`boostrank.LightGBMRanker.fit`. Queries of one group are drawn together, and
+            so are copies of a list, so that out-of-bag queries are new to the member. Weights are
+            used in training, and not in the out-of-bag scores.
         eval_metric, early_stopping_metric : optional
             As in :meth:`boostrank.LightGBMRanker.fit`: the metrics of each member on the queries
             that it stops early on, and the name of the one that decides.
@@ -196,7 +197,7 @@ class BaggedRanker(TrainedModel):
             )
         data, features = training_data(
             type(self).__name__,
-            TrainingArguments(X, y, qid, group, sample_weight, position=position),
+            TrainingArguments(X, y, qid, group, sample_weight, position=position, groups=groups),
             takes_infinity=self._library.takes_infinity(settings.native),
         )
         training = MemberTraining(
@@ -205,7 +206,7 @@ class BaggedRanker(TrainedModel):
             stops_early and not holds_out,
             {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric},
         )
-        samples = self._draw_samples(data.queries.n_queries, random_state)
+        samples = self._draw_samples(data.numbers_to_draw(), random_state)
         results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(training.train)(number, sample) for number, sample in enumerate(samples)
         )
@@ -241,13 +242,17 @@ class BaggedRanker(TrainedModel):
                 ranker.set_params(n_jobs=threads)
         return ranker
 
-    def _draw_samples(self, n_queries: int, random_state: np.random.RandomState) -> list[Sample]:
-        """The sample of each member."""
-        n_drawn = max(1, int(self.max_samples * n_queries))
+    def _draw_samples(self, numbers: Ints, random_state: np.random.RandomState) -> list[Sample]:
+        """The sample of each member; queries with equal numbers are drawn together."""
+        n_lists = int(numbers.max()) + 1
+        n_drawn = max(1, int(self.max_samples * n_lists))
         samples = []
         for _ in range(self.n_estimators):
-            drawn = random_state.choice(n_queries, n_drawn, replace=False)
-            is_out_of_bag = ~np.isin(np.arange(n_queries), drawn)
+            place = np.full(n_lists, n_drawn)
+            place[random_state.choice(n_lists, n_drawn, replace=False)] = np.arange(n_drawn)
+            is_out_of_bag = place[numbers] == n_drawn
+            by_place = np.argsort(place[numbers], kind="stable")
+            drawn = by_place[: np.count_nonzero(~is_out_of_bag)]
             samples.append(Sample(drawn, is_out_of_bag, int(random_state.randint(2**31 - 1))))
         return samples
 
@@ -292,9 +297,7 @@ class BaggedRanker(TrainedModel):
         values = np.full(queries.n_queries, np.nan)
         if has_scores.any():
             rows = np.flatnonzero(queries.repeat(has_scores))
-            measure = default_measure(
-                data.labels, DCG(self.ranker.k, self.ranker.gain, self.ranker.discount)
-            )
+            measure = default_measure(data.labels, self.ranker._dcg)
             ids = queries.repeat(queries.ids)[rows]
             with named_part("the out-of-bag queries of the bag"):
                 values[has_scores] = measure(data.labels[rows], scores[rows], ids, per_query=True)

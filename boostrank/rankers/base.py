@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -14,10 +13,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.interface import Backend
+from boostrank.backends.models import SOURCES, ModelSource
 from boostrank.backends.records import Trained, TrainingSpecification
 from boostrank.inputs.table import TableLike
+from boostrank.ndcg.dcg import DCG
 from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.training_queries import TrainingQueries
+from boostrank.rankers.training_queries import TrainingQueries, refuse_search_without_routing
 from boostrank.training.arguments import (
     EvalArguments,
     EvalSets,
@@ -192,16 +193,35 @@ class BoostedRanker(TrainedModel):
         return list(cls._explicit)
 
     def __getattr__(self, name: str) -> Any:
-        """A native parameter that was given, as in the rankers of the libraries.
+        """A native parameter, as in the rankers of the libraries: given, or the library's default.
 
-        For example `device`.
+        For example `device`. A parameter of the ranker itself is not looked up here.
         """
         native = vars(self).get("_native", {})
         if name in native:
             return native[name]
+        # Names of other attributes must not need the library, nor those that Python looks for.
+        if not name.startswith("_") and not name.endswith("_") and name not in self._defaults:
+            by_default = self._backend.parameters.ranker_defaults()
+            if name in by_default:
+                return self._given_by_other_name(name, native, by_default[name])
         raise AttributeError(
             f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
         )
+
+    def _given_by_other_name(self, name: str, native: Mapping[str, Any], default: object) -> Any:
+        """The value of a native parameter that was given by another name, or the default."""
+        if not native:
+            return default
+        known = self._backend.parameters.canonical_names()
+        canonical = known.get(name, name)
+        values = [value for other, value in native.items() if known.get(other) == canonical]
+        return values[0] if values else default
+
+    def __dir__(self) -> list[str]:
+        """The names of all attributes, with those of native parameters."""
+        by_default = self._backend.parameters.ranker_defaults()
+        return sorted({*super().__dir__(), *self._native, *by_default})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters that ``__init__`` takes, by name: explicit and native ones."""
@@ -241,6 +261,7 @@ class BoostedRanker(TrainedModel):
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         position: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         eval_set: EvalSets = None,
         eval_names: Sequence[str] | None = None,
         eval_qid: Sequence[ArrayLike | None] | None = None,
@@ -300,6 +321,12 @@ class BoostedRanker(TrainedModel):
             Positions at which documents were shown, for LightGBM's "lambdarank", which then
             estimates the bias of positions. XGBoost has the parameter `lambdarank_unbiased`
             instead.
+        groups : array-like, shape (n_documents,) or (n_queries,), or str, optional
+            Lists that belong together, such as those of one user or of one query text in a log: one
+            value for each row, one for each query in the sequence in which queries first appear, or
+            the name of a column or an index level of `X`, which is then no feature. The lists of
+            one group are drawn for a round, left out of it and held out together, so that the
+            queries that decide on the number of rounds are as new as those of prediction.
         eval_set : list or dict of (X, y, qid), optional
             Validation sets, on which metrics are computed in every round. A set may be a pair (X,
             y) if its query ids are in a column or an index level, as in training, or in `eval_qid`
@@ -318,8 +345,9 @@ class BoostedRanker(TrainedModel):
         eval_metric : str, Measure, callable, or list of these, optional
             Metrics of validation sets: names and measures as in :func:`boostrank.get_measure`, and
             functions ``(y, scores[, weight[, group]]) -> (name, value, is_higher_better)`` as in
-            LightGBM. The default is NDCG with the ranker's `k`, `gain` and `discount`, agreement if
-            the labels are preferences, and for ClickLabels the measure
+            LightGBM. A name without a gain, such as "ndcg@10" or "dcg@5", has the ranker's `gain`
+            and `discount`; a measure has its own. The default is NDCG with the ranker's `k`, `gain`
+            and `discount`, agreement if the labels are preferences, and for ClickLabels the measure
             :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. With an
             objective of the library and without `k`, the default is that of the library's own
             ranker, "lightgbm:ndcg" at the ranks 1 to 5 or for instance "xgboost:ndcg@32", of which
@@ -329,8 +357,8 @@ class BoostedRanker(TrainedModel):
             the libraries rank tied documents by row. With weights of queries without a relevant
             document, they still differ.
         eval_at : int or list of int, optional
-            Cutoffs of the names in `eval_metric` that have none, as in LightGBM. "ndcg" then has
-            the ranker's `gain` and `discount`, and it is the only metric if there is no other one.
+            Cutoffs of the names in `eval_metric` that have none, as in LightGBM; of "ndcg" if there
+            is no other metric.
         early_stopping_metric : str, optional
             Name of the metric that decides on early stopping; the first one by default.
         callbacks : list, optional
@@ -341,12 +369,12 @@ class BoostedRanker(TrainedModel):
             "bar", a progress bar on standard error shows the number of rounds and the metric that
             decides on early stopping; off a terminal it is a line for every ten seconds. If
             left-out queries chose the number of rounds, a line says so.
-        init_model : ranker, booster, str or path, optional
+        init_model : ranker, booster, str, path or bytes, optional
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a
-            booster or an estimator of the library, or a model file. `n_estimators` counts the new
-            rounds, and early stopping begins with them. With the same data and settings, 10 rounds
-            and then 10 more give the model of 20 rounds, unless `boosting` is "dart", or random
-            numbers are used, as they are by default: set ``subsample_queries=1,
+            booster or an estimator of the library, or a model file or its content. `n_estimators`
+            counts the new rounds, and early stopping begins with them. With the same data and
+            settings, 10 rounds and then 10 more give the model of 20 rounds, unless `boosting` is
+            "dart", or random numbers are used, as they are by default: set ``subsample_queries=1,
             colsample_bynode=1``. Columns with a categorical type must have the categories of that
             training. With `query_features` of the same kinds, the features are those that the
             earlier model has, whatever varies in the new data. XGBoost then stores the features
@@ -384,6 +412,7 @@ class BoostedRanker(TrainedModel):
             If no tree has a split, with the cause if it lies in the labels: all are equal, or no
             document was clicked.
         """
+        refuse_search_without_routing(type(self).__name__)
         settings = self._settings(categorical_feature)
         settings.check_validation(eval_set, early_stopping_metric)
         evaluation = EvalArguments(
@@ -394,7 +423,9 @@ class BoostedRanker(TrainedModel):
         prepared = prepare(
             type(self).__name__,
             settings,
-            TrainingArguments(X, y, qid, group, sample_weight, init_score, position, feature_name),
+            TrainingArguments(
+                X, y, qid, group, sample_weight, init_score, position, feature_name, groups
+            ),
         )
         rounds = RoundArguments(
             eval_metric,
@@ -416,9 +447,25 @@ class BoostedRanker(TrainedModel):
     def _parameters(self) -> BoostedRanker:
         return self
 
-    def _load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
+    @property
+    def _dcg(self) -> DCG:
+        """Gain, discount and cutoff; the gain may be given by its name in the library."""
+        return self._settings().dcg
+
+    def _shared_parameters(self, model: TrainedModel) -> dict[str, Any]:
+        """The parameters of this ranker that the library's own ranker has too, for a model."""
+        of_library = self._backend.parameters.ranker_defaults()
+        names = of_library.keys() - {"objective", "early_stopping_rounds", "missing", *OF_FIT}
+        given = {name: value for name, value in self.get_params().items() if name in names}
+        found = {
+            "n_estimators": model.best_iteration_,
+            "learning_rate": getattr(model, "learning_rate_", None),
+        }
+        return {name: value for name, value in {**given, **found}.items() if value is not None}
+
+    def _load(self, source: ModelSource) -> tuple[Any, str]:
         """Read a booster and the note of its query features, which may be empty, from a file."""
-        return self._backend.load(path)
+        return self._backend.load(source)
 
     def _set_fitted(
         self, trained: Trained, features: TrainingFeatures, specification: TrainingSpecification
@@ -447,7 +494,7 @@ class BoostedRanker(TrainedModel):
 
     def _model_of_file(self, init_model: object) -> Any:
         """The ranker of a model file; anything else is returned unchanged."""
-        if isinstance(init_model, (str, os.PathLike)):
+        if isinstance(init_model, SOURCES):
             return clone(self).load_model(init_model)
         return init_model
 
@@ -461,7 +508,7 @@ class BoostedRanker(TrainedModel):
         if isinstance(init_model, TrainedModel):
             check_is_fitted(init_model, "booster_")
             init_model = init_model.booster_
-        elif isinstance(init_model, (str, os.PathLike)):
+        elif isinstance(init_model, SOURCES):
             init_model, _ = self._backend.load(init_model)
         init_model = self._backend.as_booster(init_model)
         n_features, names = (

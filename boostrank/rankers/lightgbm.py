@@ -49,6 +49,12 @@ class NamesOfLGBMRanker(BoostedRanker):
         """Whether there is a model."""
         return hasattr(self, "booster_")
 
+    @fitted_.setter
+    def fitted_(self, fitted: bool) -> None:
+        # Scripts set it after the booster.
+        if fitted != self.fitted_:
+            raise ValueError(f"fitted_ is {self.fitted_}: set _Booster, or call fit or load_model")
+
 
 class LightGBMRanker(NamesOfLGBMRanker):
     """Gradient boosted ranker on LightGBM, with NDCG-consistent surrogates or its own objectives.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
+from types import MethodType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,8 +16,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.interface import Backend
-from boostrank.backends.models import booster_of_state, compressed_state
-from boostrank.backends.records import Trained
+from boostrank.backends.models import (
+    ModelSource,
+    booster_of_state,
+    compressed_state,
+    source_name,
+)
+from boostrank.backends.records import EvalResults, Trained
 from boostrank.inputs.arrays import Ints, finite_numbers
 from boostrank.inputs.checks import (
     check_choice,
@@ -24,7 +31,6 @@ from boostrank.inputs.checks import (
 )
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import QID, Table, TableLike
-from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import as_labels
 from boostrank.queries.queries import Queries, require_qid, table_and_qid
 from boostrank.rankers.training_queries import TrainingQueries
@@ -36,6 +42,32 @@ _LISTS_ADVICE = (
     "The ranker has query_features, which are relative to the list of a query: give qid= or group= "
     "as in fit, or a column or an index 'qid' of X, or qid=0 if X is one list."
 )
+
+
+class _of_instance_or_class:  # noqa: N801 - the name of a decorator
+    """A method that can also be called on the class, and then makes an instance."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, instance: Any, owner: Any) -> Callable[..., Any]:
+        if instance is not None:
+            return MethodType(self.method, instance)
+
+        @functools.wraps(self.method)
+        def call(*arguments: Any, **options: Any) -> Any:
+            # A subclass calls the method of its base class with the instance.
+            if arguments and isinstance(arguments[0], owner):
+                return self.method(*arguments, **options)
+            try:
+                made = owner()
+            except TypeError as error:
+                name = f"{owner.__name__}(...).{self.method.__name__}"
+                raise TypeError(f"call {name}, on an instance: {error}") from None
+            return self.method(made, *arguments, **options)
+
+        return call
 
 
 class TrainedModel(BaseEstimator):
@@ -283,8 +315,7 @@ class TrainedModel(BaseEstimator):
         _, ids = table_and_qid(Table(X), qid, y, column=self._qid_column)
         qid = require_qid(ids, f"{type(self).__name__}.score")
         self._warn_of_training_data(X, qid, y)
-        ranker = self._parameters
-        measure = default_measure(as_labels(y), DCG(ranker.k, ranker.gain, ranker.discount))
+        measure = default_measure(as_labels(y), self._parameters._dcg)
         return float(measure(y, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
 
     def _warn_of_training_data(self, X: object, qid: ArrayLike, y: object) -> None:
@@ -370,11 +401,20 @@ class TrainedModel(BaseEstimator):
             note = self.query_features_.note()
         self._library.save(self.booster_, path, note)
 
-    def load_model(self, path: str | os.PathLike[str]) -> Self:
+    @_of_instance_or_class
+    def load_model(self, path: ModelSource) -> Self:
         """Read a model from a file in the format of the boosting library.
+
+        Called on a class, as ``LightGBMRanker.load_model(path)``, it makes a ranker with default
+        parameters.
 
         The parameters of the ranker do not change. The file may be that of a ranker or of a bag.
         Attributes that only a training sets are not there afterwards.
+
+        Parameters
+        ----------
+        path : str, path, bytes or bytearray
+            A model file, or its content, such as that of XGBoost's ``Booster.save_raw``.
 
         Raises
         ------
@@ -384,18 +424,101 @@ class TrainedModel(BaseEstimator):
             If the file is not a complete model of a ranker of this library. The ranker is then
             unchanged.
         """
-        library = self._library
         booster, note = self._parameters._load(path)
+        with named_part(source_name(path)):
+            self._set_booster(booster, note)
+        return self
+
+    def _given_booster(self) -> Any:
+        """The booster; AttributeError if there is none."""
+        if "booster_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} is not fitted: it has no booster")
+        return self.booster_
+
+    def _take_booster(self, booster: object) -> None:
+        """Take the model of a booster, or of an estimator of the library."""
+        self._set_booster(self._library.as_booster(booster))
+
+    #: The booster by its name in the rankers of the libraries; scripts read and set it.
+    _Booster = property(_given_booster, lambda self, booster: self._take_booster(booster))
+
+    def _set_booster(self, booster: Any, note: str = "") -> None:
+        """Take a booster that was trained elsewhere, with the note of its query features."""
+        library = self._library
         features = TrainingFeatures.of_model(
             library.n_features(booster), library.feature_names(booster), library.categories(booster)
         )
         if note:
             from boostrank.training.query_features import features_of_note
 
-            with named_part(repr(os.fspath(path))):
-                features = features_of_note(note, features)
+            features = features_of_note(note, features)
         self._set_model(Trained(booster, library.n_rounds(booster), {}), features)
-        return self
+
+    def to_lightgbm(self) -> Any:
+        """The model as a fitted ``lightgbm.LGBMRanker``.
+
+        It is for tools that ask for this class, such as ``lightgbm.plot_importance`` and
+        ``shap.TreeExplainer``. Its `booster_` is that of the ranker, and it predicts the same
+        scores from features that are exactly those of the model: of a ranker with `query_features`
+        these are ``ranker.query_features_.transform(X, qid)``, and a column of query ids is not
+        left out. Its `fit` would train with other defaults, and never with a loss of boostrank.
+
+        Returns
+        -------
+        lightgbm.LGBMRanker
+            With the parameters that both have, `n_estimators` and `learning_rate` as they were
+            found, the names of features, categories, and results of validation sets. A bag is one
+            model, with the trees of all members.
+
+        Raises
+        ------
+        ValueError
+            If the ranker is on XGBoost.
+        sklearn.exceptions.NotFittedError
+
+        Examples
+        --------
+        >>> import boostrank as br
+        >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+        >>> ranker = br.LightGBMRanker(n_estimators=5).fit(X, y, qid)
+        >>> theirs = ranker.to_lightgbm()
+        >>> type(theirs).__name__, bool((theirs.predict(X) == ranker.predict(X)).all())
+        ('LGBMRanker', True)
+        """
+        return self._ranker_of_library("LightGBM")
+
+    def to_xgboost(self) -> Any:
+        """The model as a fitted ``xgboost.XGBRanker``.
+
+        It is for tools that ask for this class, such as ``xgboost.plot_importance`` and
+        ``shap.TreeExplainer``. All is as in :meth:`to_lightgbm`, except that its booster is a copy.
+        From a sparse matrix it predicts other scores: XGBRanker takes an element that is not stored
+        as a missing value, and boostrank takes it as 0.
+
+        Returns
+        -------
+        xgboost.XGBRanker
+
+        Raises
+        ------
+        ValueError
+            If the ranker is on LightGBM.
+        sklearn.exceptions.NotFittedError
+        """
+        return self._ranker_of_library("XGBoost")
+
+    def _ranker_of_library(self, name: str) -> Any:
+        """The library's own fitted ranker; `name` is the library that the user asked for."""
+        check_is_fitted(self, "booster_")
+        library = self._library
+        own = library.parameters.LIBRARY
+        if own != name:
+            raise ValueError(
+                f"this {type(self).__name__} has a model of {own}: call to_{own.lower()}()"
+            )
+        results = EvalResults(self.evals_result_, self.best_score_)
+        parameters = self._parameters._shared_parameters(self)
+        return library.to_ranker(self.booster_, parameters, results)
 
     def to_onnx(self) -> Any:
         """Convert the model to an ``onnx.ModelProto``, by the package onnxmltools.
@@ -482,6 +605,7 @@ class TrainedModel(BaseEstimator):
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
         self._qid_column = features.qid_column
+        self._group_column = features.group_column
         self._categories = features.categories
 
     def _importances(self, kind: str | None) -> NDArray[Any]:
@@ -503,7 +627,7 @@ class TrainedModel(BaseEstimator):
             if values is not None and not self._has_categories:
                 return values
         check_flag("validate_features", validate_names)
-        for name in {QID, self._qid_column} - set(names):
+        for name in {QID, self._qid_column, self._group_column} - set(names):
             table = table.without(name)
         if not validate_names and isinstance(table.values, pd.DataFrame):
             n_features = self.n_features_in_

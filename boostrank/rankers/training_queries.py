@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 
 from boostrank.inputs.arrays import Ints
-from boostrank.inputs.table import index_of
+from boostrank.inputs.table import QID, Table, index_of
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Queries, id_index
 from boostrank.queries.segments import Values
+
+#: The module of scikit-learn that trains and scores in folds.
+_SEARCHES = "sklearn.model_selection._validation"
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,42 @@ class TrainingQueries:
         if self.rows is not None and rows is not None:
             return not rows.isin(self.rows).any()
         return not (_are_numbered(queries.ids) and _are_numbered(self.ids))
+
+
+def refuse_search_without_routing(receiver: str) -> None:
+    """Raise ValueError in a search of scikit-learn that passes query ids to `fit` only.
+
+    Without metadata routing, `score` gets no ids, and the search replaces its error by NaN. If all
+    trainings fail, the search raises their error. Features that have query ids are scored.
+
+    Parameters
+    ----------
+    receiver : str
+        Name of the class of the ranker.
+    """
+    if get_config()["enable_metadata_routing"]:
+        return
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") != _SEARCHES:
+        frame = frame.f_back
+    if frame is None:
+        return
+    given = frame.f_locals
+    if not any(name.rpartition("__")[2] == QID for name in given.get("fit_params") or ()):
+        return
+    scorer = given.get("scorer")
+    scorers = getattr(scorer, "_scorers", {"score": scorer}).values()
+    needs_ids = any(
+        hasattr(one, "qid_request") or type(one).__name__ == "_PassthroughScorer" for one in scorers
+    )
+    table = Table(given.get("X"))
+    if needs_ids and QID not in table.names and table.ids_in_index is None:
+        raise ValueError(
+            f"scikit-learn passes qid to {receiver}.fit, but not to its score, because metadata "
+            "routing is not enabled: use br.grid_search or br.cross_validate, or enable it "
+            "(sklearn.set_config(enable_metadata_routing=True)), or pass X as a DataFrame with a "
+            "column or an index named 'qid', in place of qid"
+        )
 
 
 def _are_numbered(ids: Values) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.interface import Backend
+from boostrank.backends.models import ModelSource, read_source, source_name
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
 from boostrank.inputs.checks import EstimatorSeed
-from boostrank.inputs.files import as_path
 from boostrank.ndcg.dcg import Discount
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.targets import Normalize
@@ -269,22 +268,27 @@ class XGBoostRanker(NamesOfXGBRanker):
         if native:
             self._native = native
 
-    def _load(self, path: str | os.PathLike[str]) -> tuple[Any, str]:
-        booster, note = super()._load(path)
+    def _load(self, source: ModelSource) -> tuple[Any, str]:
+        booster, note = super()._load(source)
         adopt_missing(booster, self._native)
         return booster, note
 
+    def _take_booster(self, booster: object) -> None:
+        taken = xgboost_backend.as_booster(booster)
+        adopt_missing(taken, self._native)
+        self._set_booster(taken)
 
-def load_model(path: str | os.PathLike[str]) -> LightGBMRanker | XGBoostRanker:
+
+def load_model(path: ModelSource) -> LightGBMRanker | XGBoostRanker:
     """Read a model file of a ranker, a bag, LightGBM or XGBoost.
 
     Its content says which ranker has the model.
 
     Parameters
     ----------
-    path : str or path
+    path : str, path, bytes or bytearray
         A file of ``save_model``, of a ranker, a :class:`boostrank.BaggedRanker` or a booster of the
-        libraries.
+        libraries; or its content.
 
     Returns
     -------
@@ -311,13 +315,12 @@ def load_model(path: str | os.PathLike[str]) -> LightGBMRanker | XGBoostRanker:
     >>> type(loaded).__name__, bool((loaded.predict(X) == ranker.predict(X)).all())
     ('XGBoostRanker', True)
     """
-    with open(as_path(path), "rb") as file:
-        head = file.read(5)
+    head = read_source(path)[:5]
     if head == b"tree\n":
         return LightGBMRanker().load_model(path)
     if head.startswith(b"{"):
         return XGBoostRanker().load_model(path)
     raise ValueError(
-        f"{os.fspath(path)!r} is a model neither of LightGBM nor of XGBoost; joblib.load reads a "
+        f"{source_name(path)} is a model neither of LightGBM nor of XGBoost; joblib.load reads a "
         f"pickle"
     )

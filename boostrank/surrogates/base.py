@@ -19,7 +19,7 @@ from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.ndcg.targets import Normalize
 from boostrank.queries.queries import Queries
-from boostrank.queries.segments import BLOCK_ROWS, Block, Segments
+from boostrank.queries.segments import BLOCK_ROWS, Block, Segments, are_equal_within
 from boostrank.queries.threads import for_each
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
 from boostrank.surrogates.loss import Loss, ScaledLoss, unit_scale
@@ -127,6 +127,9 @@ class Surrogate(Loss):
                 "a discount that starts at 1 or more, normalize='none' of ClickLabels, or another "
                 "surrogate"
             )
+        if self.shift_invariant and are_equal_within(targets, queries):
+            # Equal scores are best, and the gradients would be rounding errors.
+            targets = np.zeros_like(targets)
         return BoundSurrogate(self, targets, queries, weights)
 
     def within_bounds(self, targets: Floats) -> Bools:

@@ -8,13 +8,15 @@ are those of LightGBM's LambdaMART without their factor ``|u_i - u_j|``. They de
 
     w_ij = |d(r_i) - d(r_j)| / (0.01 + |s_i - s_j|),      d(r) = 1 / log2(1 + r),
 
-for pairs with a document in the first `truncation` ranks, and 0 for other pairs. In every boosting
-round, the gradient is that of ``L_w`` with the weights of the current scores, which are not
-differentiated. For all weights, the minimizer of the expected loss is ``log E[u]`` plus a constant,
-and boosting has no other fixed point: the page theory/consistent_lambdarank of the guide has the
-proofs, and the page theory/lambdamart says why LambdaMART has others.
+for pairs with a document in the first `truncation` ranks, and 0 for other pairs. Documents with
+equal scores are a group, and the numerator belongs to pairs of groups (:class:`TieGroups`). In
+every boosting round, the gradient is that of ``L_w`` with the weights of the current scores, which
+are not differentiated. For all weights, the minimizer of the expected loss is ``log E[u]`` plus a
+constant, and boosting has no other fixed point: the page theory/consistent_lambdarank of the guide
+has the proofs, and the page theory/lambdamart says why LambdaMART has others.
 
-LambdaMART itself, to examine it like a surrogate, has the same weights ``w_ij``, and the loss
+LambdaMART itself, to examine it like a surrogate, has the weights ``w_ij``, as means over the
+rankings that agree with the scores, and the loss
 
     L_c(s, u) = c sum_{i, j} w_ij (u_i - u_j)^+ log(1 + exp(s_j - s_i)),
 
@@ -25,7 +27,7 @@ over all documents, of the sizes of their slopes in all pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -49,13 +51,10 @@ MIN_DISTANCE = 0.01
 class TieGroups(NamedTuple):
     """The groups of documents with equal scores, and weights of their pairs.
 
-    Groups are sorted by decreasing score within each query. The weight of a pair of documents is
-    the mean over the rankings that agree with the scores. A group of ``n`` documents has the ranks
-    ``a + 1, ..., a + n``, of which ``t`` are within the truncation. With the mean ``D`` of their
-    discounts, ``p = t / n`` and ``e = (d(a + 1) + ... + d(a + t)) / n``, the weight of a document
-    of a group ``g`` and one of a group ``h`` with lower scores is ``e_g - p_g D_h``. So sums over
-    pairs of documents are sums over pairs of groups. The page theory/consistent_lambdarank of the
-    guide has the proof.
+    Groups are sorted by decreasing score within each query. All pairs of a document of one group
+    and one of another have the same weight, so that sums over pairs of documents are sums over
+    pairs of groups. The pages theory/consistent_lambdarank and theory/lambdamart of the guide have
+    the formulas of the weights.
 
     Attributes
     ----------
@@ -70,8 +69,12 @@ class TieGroups(NamedTuple):
     is_divided : ndarray of bool, shape (n_groups,)
         Whether the weights of the pairs of the group's query are divided by the distances of
         scores.
-    lead, share, discount : ndarray, shape (n_groups,)
-        ``e``, ``p`` and ``D``.
+    start : ndarray of int64, shape (n_groups,)
+        Number of documents of the query before the group.
+    top : ndarray of int64, shape (n_groups,)
+        Number of documents of the group whose ranks are within the truncation.
+    discounts : ndarray
+        Discounts of the ranks 1, 2, ...
     within : ndarray, shape (n_groups,)
         Weight of two documents of the group, 0 if it has only one.
     """
@@ -81,9 +84,9 @@ class TieGroups(NamedTuple):
     per_query: Segments
     scores: Floats
     is_divided: Bools
-    lead: Floats
-    share: Floats
-    discount: Floats
+    start: Ints
+    top: Ints
+    discounts: Floats
     within: Floats
 
     @classmethod
@@ -101,15 +104,17 @@ class TieGroups(NamedTuple):
         per_query = Segments(np.searchsorted(members.indptr, queries.indptr))
         is_divided = per_query.repeat((per_query.sizes > 1) & divides)
         last = longest if truncation is None else truncation
-        counts = (queries.positions < last).astype(np.float64)
-        d = DCG().discounts(longest)[queries.positions]
+        discounts = DCG().discounts(longest)
+        d = discounts[queries.positions]
         n = members.sizes
+        start = queries.positions[members.starts]
+        top = np.clip(last - start, 0, n)
         # The factors of the page theory/consistent_lambdarank; a discount has the index k of its
         # rank in the group.
         size = members.repeat(n)
-        top = members.repeat(members.sum(counts))
+        n_top = members.repeat(top)
         k = members.positions + 1
-        factors = np.where(k <= top, size - k, 0) - np.minimum(k - 1, top)
+        factors = np.where(k <= n_top, size - k, 0) - np.minimum(k - 1, n_top)
         n_pairs = np.maximum(n * (n - 1) / 2, 1)
         distance = np.where(is_divided, MIN_DISTANCE, 1.0)
         return cls(
@@ -118,28 +123,82 @@ class TieGroups(NamedTuple):
             per_query,
             scores=scores[order[members.starts]],
             is_divided=is_divided,
-            lead=members.mean(counts * d),
-            share=members.mean(counts),
-            discount=members.mean(d),
+            start=start,
+            top=top,
+            discounts=discounts,
             within=members.sum(factors * d) / n_pairs / distance,
         )
 
     def pairs(self) -> Iterator[tuple[Ints, Ints, Floats, Floats]]:
         """The pairs of two groups of a query that have a positive weight, in blocks.
 
-        Yields ``(first, second, difference, weight)``, each of shape (n_pairs,): the numbers of the
-        groups, of which the first has the higher score; the difference of their scores; and the
-        weight of a document of the first group and one of the second.
+        Yields ``(first, second, difference, distance)``, each of shape (n_pairs,): the numbers of
+        the groups, of which the first has the higher score; the difference of their scores; and the
+        number by which weights are divided.
         """
-        top = np.flatnonzero(self.share > 0.0)
-        sizes = self.per_query.repeat(self.per_query.ends)[top] - top - 1
+        upper = np.flatnonzero(self.top > 0)
+        sizes = self.per_query.repeat(self.per_query.ends)[upper] - upper - 1
         for block in parts(np.cumsum(sizes), BLOCK_PAIRS):
-            first = np.repeat(top[block], sizes[block])
-            second = ranges(top[block] + 1, sizes[block])
+            first = np.repeat(upper[block], sizes[block])
+            second = ranges(upper[block] + 1, sizes[block])
             difference = self.scores[first] - self.scores[second]
             distance = np.where(self.is_divided[first], difference + MIN_DISTANCE, 1.0)
-            weight = (self.lead[first] - self.share[first] * self.discount[second]) / distance
-            yield first, second, difference, weight
+            yield first, second, difference, distance
+
+    def exchanged(self, first: Ints, second: Ints) -> Floats:
+        """The change of discounts if two groups exchange their places, for each pair of documents.
+
+        The first group has the higher scores. The first ``m`` of its documents and the last ``m``
+        of the second group change places, where ``m`` is the size of the smaller group. With a
+        truncation, only those that come from a rank within it count. The sum of the differences of
+        their discounts is divided by the number of pairs of documents.
+        """
+        n = self.members.sizes
+        n_moved = np.minimum(n[first], n[second])
+        n_counted = np.minimum(n_moved, self.top[first])
+        before = self.start[first]
+        after = self.start[second] + n[second] - n_moved
+        sums = np.concatenate([[0.0], np.cumsum(self.discounts)])
+        change = sums[before + n_counted] - sums[before]
+        change -= sums[after + n_counted] - sums[after]
+        # For single documents, without the rounding errors of sums.
+        single = self.discounts[before] - self.discounts[after]
+        change = np.where(n_counted == 1, single, change)
+        return change / (n[first] * n[second])
+
+    def pairs_of_documents(self, weigh: Callable[[Ints, Ints], Floats]) -> WeightedPairs:
+        """All pairs of documents, with weights that `weigh` has for pairs of groups."""
+        counts = self.members.sizes
+        starts = self.members.starts
+        several = np.flatnonzero(counts > 1)
+        blocks = [(several, several, self.within[several])]
+        for first, second, _, distance in self.pairs():
+            blocks.append((first, second, weigh(first, second) / distance))
+        first, second, weight = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
+        # All pairs of a document of the first group and one of the second, by their positions in
+        # the ranking.
+        sizes = counts[first] * counts[second]
+        position = ranges(0, sizes)
+        at_first, at_second = np.divmod(position, np.repeat(counts[second], sizes))
+        at_first += np.repeat(starts[first], sizes)
+        at_second += np.repeat(starts[second], sizes)
+        weight = np.repeat(weight, sizes)
+        counted = (at_first < at_second) & (weight > 0.0)
+        winners = self.order[at_first[counted]]
+        losers = self.order[at_second[counted]]
+        return WeightedPairs(winners, losers, weight[counted])
+
+    def mean_difference(self, first: Ints, second: Ints) -> Floats:
+        """The mean difference of discounts of a document of each group, over all rankings.
+
+        It is the mean over the rankings that agree with the scores. The first group has the higher
+        scores; with a truncation, pairs count whose first document has a rank within it.
+        """
+        n = self.members.sizes
+        sums = np.concatenate([[0.0], np.cumsum(self.discounts)])
+        lead = (sums[self.start + self.top] - sums[self.start]) / n
+        discount = (sums[self.start + n] - sums[self.start]) / n
+        return lead[first] - (self.top / n)[first] * discount[second]
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +289,9 @@ class ReweightedPairs(Surrogate):
     def loss(self, scores: Floats, targets: Floats, queries: Segments) -> Floats:
         return self.at(scores, queries).loss(scores, targets, queries)
 
+    def _groups(self, scores: Floats, queries: Segments) -> TieGroups:
+        return TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
+
 
 @dataclass(frozen=True)
 class ConsistentLambdaRank(ReweightedPairs):
@@ -246,11 +308,14 @@ class ConsistentLambdaRank(ReweightedPairs):
     (:meth:`at`), and no single loss with this gradient. :meth:`loss` has the weights of the scores
     it is given. It may increase from one round to the next although all scores improve.
 
-    The weights of documents with equal scores are means over all rankings that agree with the
-    scores. So they do not depend on the sequence of the rows, in which data are often sorted by
-    label, and apart from rounding, permuting the documents of a query permutes its gradient and
-    Hessian. If all scores of a query are equal, all pairs have the same weight, and it is not
-    divided by the distance, as in LightGBM.
+    Documents with equal scores are a group. The weight of a pair of documents of two groups is the
+    change of the discounts if the two groups exchange their places, divided by the number of such
+    pairs, so that the push between two kinds of documents near a tie is the gain of their exchange,
+    for any numbers of documents of a kind (page theory/class_regret). Within a group, it is the
+    mean over the rankings of its documents. So the weights do not depend on the sequence of the
+    rows, in which data are often sorted by label, and apart from rounding, permuting the documents
+    of a query permutes its gradient and Hessian. If all scores of a query are equal, all pairs have
+    the same weight, and it is not divided by the distance, as in LightGBM.
 
     Gradient and Hessian of a query of m documents take O(m min(m, truncation)) time, apart from
     sorting. With only g different scores, they take O(m + g min(g, truncation)).
@@ -306,7 +371,7 @@ class ConsistentLambdaRank(ReweightedPairs):
 
     def _exact(self, scores: Floats, targets: Floats, queries: Segments) -> tuple[Floats, Floats]:
         """Gradient and exact diagonal of the Hessian, with NumPy."""
-        groups = TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
+        groups = self._groups(scores, queries)
         n = groups.members.sizes
         u = targets[groups.order]
         mass = groups.members.sum(u)
@@ -316,7 +381,8 @@ class ConsistentLambdaRank(ReweightedPairs):
         # first, they are those of the pairs of two documents of one group. A document is in no pair
         # with itself; in the gradient, such a pair cancels out.
         terms = np.stack([half * mass, half * n, half / 2.0 * mass, half / 2.0 * (n - 2.0)])
-        for first, second, difference, weight in groups.pairs():
+        for first, second, difference, distance in groups.pairs():
+            weight = groups.exchanged(first, second) / distance
             with np.errstate(over="ignore"):
                 second_wins = 1.0 / (np.exp(difference) + 1.0)
             to_first = weight * second_wins
@@ -338,25 +404,8 @@ class ConsistentLambdaRank(ReweightedPairs):
         return gradient, hessian
 
     def at(self, scores: Floats, queries: Segments) -> WeightedPairs:
-        groups = TieGroups.of(scores, queries, self.truncation, self.divide_by_distance)
-        counts = groups.members.sizes
-        starts = groups.members.starts
-        several = np.flatnonzero(counts > 1)
-        blocks = [(several, several, groups.within[several])]
-        blocks += [(first, second, weight) for first, second, _, weight in groups.pairs()]
-        first, second, weight = (np.concatenate(arrays) for arrays in zip(*blocks, strict=True))
-        # All pairs of a document of the first group and one of the second, by their positions in
-        # the ranking.
-        sizes = counts[first] * counts[second]
-        position = ranges(0, sizes)
-        at_first, at_second = np.divmod(position, np.repeat(counts[second], sizes))
-        at_first += np.repeat(starts[first], sizes)
-        at_second += np.repeat(starts[second], sizes)
-        weight = np.repeat(weight, sizes)
-        counted = (at_first < at_second) & (weight > 0.0)
-        winners = groups.order[at_first[counted]]
-        losers = groups.order[at_second[counted]]
-        return WeightedPairs(winners, losers, weight[counted])
+        groups = self._groups(scores, queries)
+        return groups.pairs_of_documents(groups.exchanged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,5 +489,6 @@ class LambdaMART(ReweightedPairs):
         return self.at(scores, queries).gradient_hessian(scores, targets, queries)
 
     def at(self, scores: Floats, queries: Segments) -> FixedLambdaMART:
-        pairs = ConsistentLambdaRank(self.truncation, self.divide_by_distance).at(scores, queries)
+        groups = self._groups(scores, queries)
+        pairs = groups.pairs_of_documents(groups.mean_difference)
         return FixedLambdaMART(pairs.first, pairs.second, pairs.weight, scores, self.normalize)

@@ -62,6 +62,7 @@ def class_regrets(
     dcg: DCG | None = None,
     *,
     n_distributions: int = 150,
+    copies: int = 1,
     realizable: bool = False,
     random_state: int | np.random.Generator | None = 0,
 ) -> ClassRegrets:
@@ -84,6 +85,8 @@ def class_regrets(
         Gain, discount and cutoff of the targets and of NDCG; the default is ``DCG()``.
     n_distributions : int, default 150
         Number of distributions to draw, by :meth:`QueryDistribution.random`.
+    copies : int, default 1
+        The largest number of documents of a kind in a query.
     realizable : bool, default False
         Whether one scorer of the class ranks all queries of a distribution perfectly.
     random_state : int, Generator or None, default 0
@@ -114,7 +117,9 @@ def class_regrets(
     dcg = dcg or DCG()
     top = min(MAX_LABEL, max_label(dcg))
     drawn = [
-        QueryDistribution.random(max_label=top, realizable=realizable, random_state=random)
+        QueryDistribution.random(
+            max_label=top, copies=copies, realizable=realizable, random_state=random
+        )
         for _ in range(n_distributions)
     ]
     batch = QueryBatch.of(drawn)

@@ -94,14 +94,16 @@ class QueryDistribution:
         n_queries: int = 10,
         *,
         max_label: int = 4,
+        copies: int = 1,
         realizable: bool = False,
         random_state: int | np.random.Generator | None = None,
     ) -> QueryDistribution:
         """Draw queries of two or more documents of different kinds.
 
-        Labels are uniform on 0, ..., `max_label`, and probabilities uniform on the simplex. If
-        `realizable` is True, the labels of each query are sorted by kind, so that one scorer ranks
-        all queries perfectly.
+        Labels are uniform on 0, ..., `max_label`, and probabilities uniform on the simplex. With
+        `copies` of more than 1, a query has 1 to `copies` documents of each of its kinds, each with
+        a label of its own. If `realizable` is True, the labels of each query are sorted by kind, so
+        that one scorer ranks all queries perfectly.
 
         Examples
         --------
@@ -113,11 +115,18 @@ class QueryDistribution:
         check_count("n_kinds", n_kinds, 2)
         check_count("n_queries", n_queries)
         check_count("max_label", max_label, 0)
+        check_count("copies", copies)
         random = as_generator(random_state)
         kinds = [
             random.permutation(n_kinds)[: random.integers(2, n_kinds + 1)].tolist()
             for _ in range(n_queries)
         ]
+        if copies > 1:
+            # Without copies, nothing more is drawn, so that the distributions stay as they are.
+            kinds = [
+                np.repeat(row, random.integers(1, copies + 1, size=len(row))).tolist()
+                for row in kinds
+            ]
         labels = [random.integers(0, max_label + 1, size=len(row)).tolist() for row in kinds]
         if realizable:
             labels = [_sorted_like(row, ids) for row, ids in zip(labels, kinds, strict=True)]

@@ -30,6 +30,7 @@ class TrainingArguments:
     init_score: ArrayLike | None = None
     position: ArrayLike | None = None
     feature_name: Sequence[str] | str | None = None
+    groups: ArrayLike | None = None
 
     @property
     def table(self) -> Table:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 
@@ -16,7 +17,14 @@ from boostrank.inputs.checks import refuse
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import QID, Table
 from boostrank.ndcg.labels import Labels, as_labels
-from boostrank.queries.queries import ESTIMATOR_ADVICE, Queries, require_qid, table_and_qid
+from boostrank.queries.groups import numbers_of_groups
+from boostrank.queries.queries import (
+    ESTIMATOR_ADVICE,
+    Queries,
+    check_same_queries,
+    require_qid,
+    table_and_qid,
+)
 from boostrank.queries.weights import document_weights
 from boostrank.training.arguments import TrainingArguments
 from boostrank.training.features import TrainingFeatures
@@ -71,6 +79,10 @@ def training_data(
     table, ids = features_and_qid(
         arguments.table, arguments.y, arguments.qid, arguments.group, f"{receiver}.fit"
     )
+    groups = arguments.groups
+    if isinstance(groups, str):
+        features.group_column = groups
+        table, groups = _take_column(table, groups, "groups")
     X = features.learn(table)
     features.query_features = query_features
     expand: Expansion = None
@@ -84,9 +96,24 @@ def training_data(
         arguments.init_score,
         arguments.position,
         expand,
+        groups,
     )
     _refuse_weights_as_ids(arguments, data)
     return data, features
+
+
+def _take_column(table: Table, name: str, argument: str) -> tuple[Table, NDArray[Any]]:
+    """The table without a column, and the values of this column or index level.
+
+    Raises ValueError if there is none of this name; `argument` is for the message.
+    """
+    values = table.keys([name])
+    if values is None:
+        raise ValueError(
+            f"{argument} must be the name of a column or an index level of X, whose columns are "
+            f"{table.names[:10]}, or values; got {name!r}"
+        )
+    return table.without(name), values
 
 
 def _learn_and_expand(
@@ -149,6 +176,8 @@ def features_and_qid(
     query_numbers = None
     if group is not None:
         query_numbers = _numbers_of_queries(as_sizes(group), table.n_rows)
+        _check_sizes_by_key(table, group, query_numbers, "group")
+    given = table
     table, ids = table_and_qid(table, qid, y, column=column, group=query_numbers)
     ids = require_qid(ids, receiver, advice)
     if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) == table.n_rows:
@@ -157,7 +186,23 @@ def features_and_qid(
     if n_documents == table.n_rows:
         # The third argument of XGBRanker.fit was the sizes of the queries.
         ids = _numbers_of_queries(ids, n_documents)
+        _check_sizes_by_key(given, qid, ids, "qid")
     return table, ids
+
+
+def _check_sizes_by_key(table: Table, sizes: object, numbers: Ints, name: str) -> None:
+    """Raise ValueError if sizes that were counted by a key are not those of adjacent rows.
+
+    ``frame.groupby(key).size()`` has one size for each value of `key`, in sorted sequence, and its
+    index is named `key`. If this is the name of columns or index levels of the table too, the rows
+    of each query must have one value there. `numbers` is the query of each row by the sizes.
+    """
+    if not isinstance(sizes, pd.Series):
+        return
+    names = list(sizes.index.names)
+    keys = table.keys(names)
+    if keys is not None:
+        check_same_queries(name, numbers, f"{', '.join(map(repr, names))} of X", keys)
 
 
 def _numbers_of_queries(sizes: NDArray[Any], n_documents: int) -> Ints:
@@ -199,6 +244,7 @@ def group_data(
     init_score: ArrayLike | None = None,
     position: ArrayLike | None = None,
     expand: Expansion = None,
+    groups: ArrayLike | None = None,
 ) -> GroupedData:
     """Check what the rows of a training have, and group it, features and labels by query.
 
@@ -214,6 +260,8 @@ def group_data(
     init_score, position : array-like, shape (n_documents,), optional
     expand : callable, optional
         Adds features that depend on the whole lists to the grouped features of the queries.
+    groups : array-like, shape (n_documents,) or (n_queries,), optional
+        What belongs together; see :func:`boostrank.queries.groups.numbers_of_groups`.
 
     Raises
     ------
@@ -223,7 +271,7 @@ def group_data(
     """
     queries = Queries.from_qid(qid)
     check_lengths(X=X.shape[0], y=len(labels), qid=queries.n_documents)
-    weights = positions = scores = None
+    weights = positions = scores = of_groups = None
     if sample_weight is not None:
         weights = document_weights(sample_weight, queries, may_differ=True, grouped=False)
     if position is not None:
@@ -232,11 +280,13 @@ def group_data(
         positions = queries.group(np.unique(values, return_inverse=True)[1].astype(np.int64))
     if init_score is not None:
         scores = queries.group(finite_numbers(init_score, "init_score", X=queries.n_documents))
+    if groups is not None:
+        of_groups = queries.repeat(numbers_of_groups(groups, queries))
     if queries.permutation is not None:
         X = grouped_features(X, queries)
     if expand is not None:
         X = expand(X, queries)
-    return GroupedData(X, labels.group(queries), queries, weights, scores, positions)
+    return GroupedData(X, labels.group(queries), queries, weights, scores, positions, of_groups)
 
 
 def grouped_features(X: FeatureMatrix, queries: Queries) -> Any:

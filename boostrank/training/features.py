@@ -110,6 +110,8 @@ class TrainingFeatures(BaseEstimator):
     feature_names_in_ : ndarray of str, if the features have names
     qid_column : str
         Name of the column that contains query ids, where the data have one.
+    group_column : str or None
+        Name of the column that contains groups of queries, if it was given by name.
     categories : ColumnCategories or None
         The categories of the columns of a DataFrame; None if the features are no DataFrame.
     query_features : QueryFeatures or None
@@ -118,6 +120,7 @@ class TrainingFeatures(BaseEstimator):
 
     n_features_in_: int
     qid_column = QID
+    group_column: str | None = None
     categories: ColumnCategories | None = None
     query_features: Any = None
     #: Whether the boosting library takes infinite values.

@@ -13,7 +13,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from boostrank.backends.records import Result
 from boostrank.inputs.arrays import Floats, as_list
 from boostrank.inputs.checks import is_number
-from boostrank.metrics import Measure, get_measure
+from boostrank.metrics import MEASURES, Measure, get_measure
+from boostrank.metrics.names import base_name, parse_name
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Queries
@@ -140,7 +141,7 @@ def as_metrics(
     eval_at : int or list of int, optional
         Cutoffs of the names that have none, and of NDCG if there are no metrics.
     dcg : DCG, optional
-        Gain and discount of "ndcg" with the cutoffs of `eval_at`.
+        Gain and discount of measures whose name has none, as "ndcg@10". A Measure has its own.
 
     Returns
     -------
@@ -202,17 +203,29 @@ def _measures(text: str, cutoffs: list[int], dcg: DCG) -> dict[str, Measure]:
     name = _OTHER_NAMES.get(name, name)
     own_name = "precision" if name == "pre" else name
     measure = get_measure(library + colon + own_name + at + cutoff)
-    is_ndcg = name == "ndcg"
-    if is_ndcg and library:
-        # The libraries' metrics have the gain of the training.
-        measure = get_measure(measure, gain=dcg.gain)
+    measure = _with_gain_of_ranker(measure, own_name + at + cutoff, bool(library), dcg)
     if at or not cutoffs or not hasattr(measure, "k"):
         return {name + at + cutoff + end: measure}
-    settings: dict[str, Any] = {}
-    if is_ndcg and not library:
-        settings = {"gain": dcg.gain, "discount": dcg.discount}
     by_name = {}
     for k in cutoffs:
         at_cutoff = f"@{k}" if k else ""
-        by_name[name + at_cutoff + end] = get_measure(measure, k=k, **settings)
+        by_name[name + at_cutoff + end] = get_measure(measure, k=k)
     return by_name
+
+
+def _with_gain_of_ranker(measure: Measure, name: str, is_of_library: bool, dcg: DCG) -> Measure:
+    """The measure with the ranker's gain and discount, where its name has none.
+
+    The libraries' metrics have the gain of the training too, but always their own discount.
+    """
+    if base_name(name) not in MEASURES:
+        # A name of trec_eval or ir_measures says which gain is meant.
+        return measure
+    parsed = parse_name(name)
+    given = {} if parsed is None else parsed.settings
+    inherited = ("gain",) if is_of_library else ("gain", "discount")
+    settings: dict[str, Any] = {}
+    for setting in inherited:
+        if hasattr(measure, setting) and setting not in given:
+            settings[setting] = getattr(dcg, setting)
+    return get_measure(measure, **settings)

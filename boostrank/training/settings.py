@@ -224,11 +224,11 @@ class Settings:
         if early_stopping_metric is not None and not stops_early:
             raise ValueError("early_stopping_metric needs early_stopping_rounds")
 
-    def kept_queries(self, n_queries: int, random_state: RandomState) -> Bools | None:
-        """Mask of the queries to train on; None if `validation_fraction` holds no queries out."""
+    def kept_lists(self, n_lists: int, random_state: RandomState) -> Bools | None:
+        """Mask of the lists to train on; None if `validation_fraction` holds none out."""
         if self.validation_fraction is None:
             return None
-        return ~draw_queries_to_hold_out(n_queries, self.validation_fraction, random_state)
+        return ~draw_queries_to_hold_out(n_lists, self.validation_fraction, random_state)
 
 
 def _refuse_unused(

@@ -15,6 +15,8 @@ from boostrank.backends.models import warn_without_splits
 from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Bools, Floats, as_floats
 from boostrank.inputs.checks import as_random_state, named_part
+from boostrank.inputs.warnings import warn
+from boostrank.ndcg.gains import warn_of_large_labels
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.threads import use_threads
 from boostrank.training.arguments import EvalArguments, TrainingArguments
@@ -69,7 +71,12 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
         if not has_weight.all():
             # The libraries would count the documents of the others, in leaves and in bins.
             data = data.take(has_weight)
-    kept = settings.kept_queries(data.queries.n_queries, random_state)
+    warn_of_large_labels(data.labels.per_document, settings.gain)
+    kept = None
+    if settings.validation_fraction is not None:
+        numbers = data.numbers_to_draw()
+        kept_lists = settings.kept_lists(int(numbers.max()) + 1, random_state)
+        kept = None if kept_lists is None else kept_lists[numbers]
     return PreparedData(arguments, data, features, kept, random_state)
 
 
@@ -79,7 +86,7 @@ def train_prepared(
     prepared: PreparedData,
     evaluation: EvalArguments,
 ) -> Trained:
-    """Train on the prepared data; a warning says if no tree has a split."""
+    """Train on the prepared data; a warning says if nothing was learned about the order."""
     data = prepared.data
     kept = prepared.kept
     transformer = settings.query_features
@@ -98,8 +105,11 @@ def train_prepared(
             remaining, held_out = _hold_out(specification, data, kept)
             validation = [held_out]
         trained = train(settings.backend, specification, remaining, validation)
+    sameness = data.labels.sameness(data.queries)
     if not trained.has_splits:
-        warn_without_splits(data.labels.sameness)
+        warn_without_splits(sameness)
+    elif sameness:
+        warn(f"the ranker has learned nothing about the order within queries: {sameness}")
     return trained
 
 

@@ -77,7 +77,7 @@ class EvalSet:
             _EVAL_ADVICE,
             features.qid_column,
         )
-        X = check_features(features, table)
+        X = check_features(features, table.without(features.group_column))
         labels = as_labels(self.y)
         expand = None
         if features.query_features is not None:

@@ -56,6 +56,60 @@ def test_help_has_all_options_on_a_screen(run, command):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "line", "fault"),
+    [
+        (
+            "fit DATA --model m",
+            "boostrank fit DATA MODEL --qid COLUMN --label COLUMN [OPTIONS]",
+            "No such option: --model; MODEL has no name, but its place in the line above\n",
+        ),
+        (
+            "fit DATA",
+            "boostrank fit DATA MODEL --qid COLUMN --label COLUMN [OPTIONS]",
+            "Missing argument 'MODEL'",
+        ),
+        (
+            "fit DATA m --rounds",
+            "boostrank fit DATA MODEL --qid COLUMN --label COLUMN [OPTIONS]",
+            "'--rounds' requires an argument",
+        ),
+        (
+            "predict m",
+            "boostrank predict MODEL DATA --output FILE [OPTIONS]",
+            "Missing argument 'DATA'",
+        ),
+        (
+            "export m",
+            "boostrank export MODEL --format ENGINE --output FILE [OPTIONS]",
+            "Missing option '--format'",
+        ),
+        (
+            "evaluate DATA --scores s",
+            "boostrank evaluate DATA SCORES --qid COLUMN --label COLUMN [OPTIONS]",
+            "No such option: --scores",
+        ),
+        (
+            "evaluate DATA",
+            "boostrank evaluate DATA SCORES --qid COLUMN --label COLUMN [OPTIONS]",
+            "give either DATA and SCORES, or --qrels and one --run or several",
+        ),
+        (
+            "compare --data DATA",
+            "boostrank compare PATH --qid COLUMN --label COLUMN [OPTIONS]",
+            "No such option: --data",
+        ),
+        ("check --loss softmax", "boostrank check [SURROGATE] [OPTIONS]", "No such option: --loss"),
+    ],
+)
+def test_a_wrong_line_is_answered_with_a_whole_one(run, folder, arguments, line, fault):
+    words = arguments.replace("DATA", str(folder / "all.txt")).split()
+    error = run(*words, code=2, width=100)
+    assert line in error
+    assert fault in error
+    assert line in run(words[0], "-h", width=100)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ("compare TMP/broken.txt", "line 2"),

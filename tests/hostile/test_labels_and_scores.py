@@ -133,6 +133,7 @@ def test_scores_at_the_ends_of_float64(scores):
 
 
 @pytest.mark.filterwarnings("ignore:no tree has a split.* all labels are")
+@pytest.mark.filterwarnings("ignore:the largest label is")
 @for_each(("ranker", "name"), [(ranker, name) for ranker in RANKERS for name in LABELS_BY_NAME])
 def test_rankers_learn_from_unusual_labels(ranker, name):
     labels = LABELS_BY_NAME[name]

@@ -10,7 +10,13 @@ import sklearn
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    TimeSeriesSplit,
+    cross_validate,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -126,13 +132,77 @@ def test_missing_query_ids_are_errors(ranker, data):
         make_pipeline(StandardScaler().set_output(transform="pandas"), ranker).fit(numbers, y)
 
 
-@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
+@pytest.mark.filterwarnings("ignore:The groups parameter is ignored by")
 def test_folds_that_cut_queries_are_a_warning_or_an_error(ranker, data, routing):
     X, y, qid = data
     with pytest.warns(UserWarning, match=r"of \d+ of the \d+ scored queries, such as 'q\d+'"):
         cross_validate(ranker, X, y, cv=KFold(3), scoring=NDCG, params={"qid": qid})
-    with pytest.raises(ValueError, match=r"rows of query 'q\d+' \(and \d+ others\) on both sides"):
+    fault = r"fold 1 of KFold\(.*\) cuts \d+ queries apart, such as 'q\d+'.*: use QueryKFold"
+    with pytest.raises(ValueError, match=fault):
         br.cross_validate(ranker, X, y, qid, cv=KFold(3))
+    ids = np.sort(qid)
+    by_time = (
+        r"cuts 1 query apart, 'q\d+'.*: .*in sequence of time, give cv=\[\(train, test\), \.\.\.\]"
+    )
+    with pytest.raises(ValueError, match=by_time):
+        br.cross_validate(ranker, X, y, ids, cv=TimeSeriesSplit(3))
+    pairs = [(np.arange(len(y) - 5), np.arange(len(y) - 5, len(y)))]
+    with pytest.raises(ValueError, match="fold 1 of cv cuts 1 query apart"):
+        br.cross_validate(ranker, X, y, ids, cv=pairs)
+
+
+@pytest.mark.parametrize("ranker", ["lightgbm", "xgboost"], indirect=True)
+def test_searches_of_sklearn_without_routing_are_errors_and_not_nan(ranker, data):
+    X, y, qid = data
+    cv = list(br.QueryKFold(3).split(X, groups=qid))
+    bag = br.BaggedRanker(ranker, n_estimators=2, n_jobs=1)
+    with pytest.raises(
+        ValueError, match=r"passes qid to .*Ranker.fit, but not to its score"
+    ) as one:
+        GridSearchCV(ranker, {"k": [5, 10]}, cv=cv).fit(X, y, qid=qid)
+    assert "use br.grid_search or br.cross_validate" in str(one.value)
+    for way in (
+        lambda: GridSearchCV(ranker, {"k": [5]}, cv=cv, scoring=NDCG).fit(X, y, qid=qid),
+        lambda: GridSearchCV(
+            ranker, {"k": [5]}, cv=cv, scoring={"a": NDCG, "b": NDCG}, refit="a"
+        ).fit(X, y, qid=qid),
+        lambda: cross_validate(ranker, X, y, cv=cv, params={"qid": qid}),
+        lambda: cross_validate(bag, X, y, cv=cv, params={"qid": qid}),
+        lambda: cross_validate(
+            make_pipeline(StandardScaler(), ranker),
+            X,
+            y,
+            cv=cv,
+            params={f"{type(ranker).__name__.lower()}__qid": qid},
+        ),
+    ):
+        with pytest.raises(ValueError, match=r"passes qid to .*Ranker.fit, but not to its score"):
+            way()
+    # The scores do not need the ids, or find them.
+    expected = loop(ranker, X, y, qid)
+    column = frames(X, qid)["column"]
+    seen = cross_validate(ranker, column, y, cv=cv, scoring=NDCG, params={"qid": qid})
+    equal(seen["test_score"], expected)
+    constant = cross_validate(ranker, X, y, cv=cv, scoring=lambda *_: 1.0, params={"qid": qid})
+    assert constant["test_score"].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_record_batches_of_pyarrow_are_tables(ranker, data):
+    pa = pytest.importorskip("pyarrow")
+    X, y, qid = data
+    frame = frames(X, qid)["column"]
+    batch = pa.RecordBatch.from_pandas(frame, preserve_index=False)
+    expected = loop(ranker, X, y, qid)
+    equal(br.cross_validate(ranker, batch, y, cv=3)["test_score"], expected)
+    without = batch.drop_columns("qid")
+    equal(br.cross_validate(ranker, without, y, qid, cv=3)["test_score"], expected)
+    search = br.grid_search(ranker, {"learning_rate": [0.1]}, without, y, qid, cv=3)
+    equal(search.best_score_, expected.mean())
+    equal(search.predict(without), ranker.fit(X, y, qid).predict(X))
+    folds = br.query_folds(br.Dataset(without, y, qid), 3)
+    assert sum(fold.test.X.num_rows for fold in folds) == len(y)
+    compared = br.compare({"a": ranker}, without, y, qid, cv=3)
+    assert compared.per_query["query"].nunique() == len(set(qid))
 
 
 # The functions of the package
@@ -181,6 +251,18 @@ def test_a_search_scores_by_the_measure_of_refit(ranker, data):
     )
     with pytest.raises(AttributeError, match="predict"):
         br.grid_search(ranker, RATES, X, y, qid, cv=3, refit=False).predict(X)
+
+
+def test_a_search_shows_what_it_found(ranker, data):
+    search = br.grid_search(ranker, {"k": [5, 10], "num_leaves": [3]}, *data, cv=3)
+    text = repr(search)
+    assert text == (
+        f"QueryGridSearchCV(best_params_={search.best_params_}, "
+        f"best_score_={search.best_score_:.4f}, of 2 settings on 3 folds)"
+    )
+    assert repr(clone(search)).startswith("QueryGridSearchCV(cv=<3 folds of queries>")
+    several = {"scoring": ["ndcg@1", "map"], "refit": False}
+    assert "best_params_" not in repr(br.grid_search(ranker, {"k": [5]}, *data, cv=3, **several))
 
 
 def test_a_search_takes_frames_with_query_ids(ranker, data):

@@ -32,11 +32,12 @@ def ragged(sizes, seed=0, levels=4):
     [
         ("exp2", [0.0, 1.0, 3.0, 31.0]),
         ("linear", [0.0, 1.0, 2.0, 5.0]),
+        ("log", [0.0, 1.0, math.log2(3.0), math.log2(6.0)]),
         ([0, 0.5, 3, 3, 3, 9], [0.0, 0.5, 3.0, 9.0]),
         (np.arange(6.0) ** 2, [0.0, 1.0, 4.0, 25.0]),
         (np.sqrt, [0.0, 1.0, math.sqrt(2.0), math.sqrt(5.0)]),
     ],
-    ids=["exp2", "linear", "table", "array", "callable"],
+    ids=["exp2", "linear", "log", "table", "array", "callable"],
 )
 def test_gains(gain, expected):
     assert DCG(gain=gain).gains([0, 1, 2, 5]).tolist() == pytest.approx(expected)
@@ -174,11 +175,12 @@ def test_ties_over_all_permutations_of_tied_documents(ties, choose, k, discount)
 
 
 def test_str_names_the_metric():
-    settings = (None, "exp2"), (10, "exp2"), (0.5, "linear")
+    settings = (None, "exp2"), (10, "exp2"), (0.5, "linear"), (5, "log")
     assert [str(DCG(k, gain)) for k, gain in settings] == [
         "ndcg",
         "ndcg@10",
         "ndcg(gain=linear)@0.5",
+        "ndcg(gain=log)@5",
     ]
 
 
@@ -266,7 +268,7 @@ def test_targets_by_formula(normalize, sizes, highest):
 
 @for_each("discount", DISCOUNTS, ids=str)
 @for_each("k", [None, 1, 2])
-@for_each("gain", ["exp2", "linear"])
+@for_each("gain", ["exp2", "linear", "log"])
 def test_normalized_gains_use_gain_discount_and_cutoff(gain, k, discount):
     labels, queries = [3, 0, 1, 1, 0, 2], Queries.from_sizes([4, 2])
     expected = [normalized_gains(part, discount, k, gain) for part in (labels[:4], labels[4:])]

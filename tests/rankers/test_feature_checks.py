@@ -247,6 +247,7 @@ def test_a_column_may_have_the_name_of_an_attribute(ranker_class):
         assert list(ranker.feature_names_in_) == ["column_names", "columns", "index"]
 
 
+@pytest.mark.filterwarnings("ignore:the largest label is")
 @for_each(
     ("ranker_class", "objective", "label", "message"),
     [

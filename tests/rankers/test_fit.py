@@ -212,3 +212,43 @@ def test_weights_follow_the_first_appearance_of_the_ids(
     )
     np.testing.assert_array_equal(per_query, per_row)
     assert not np.allclose(per_query, other)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("argument", ["group", "qid", "eval_group"])
+def test_sizes_counted_by_a_key_of_rows_that_are_not_sorted(library, argument):
+    """``frame.groupby(key).size()`` are the sizes of adjacent rows only if the rows are sorted."""
+    X, y, _ = br.make_ranking(6, random_state=0)
+    frame = pd.DataFrame(X).rename(columns=str)
+    frame["day"] = np.arange(len(X)) % 6
+    sizes = frame.groupby("day").size()
+    by_day = frame.sort_values("day", kind="stable")
+    y_by_day = y[by_day.index]
+    if library == "polars":
+        polars = pytest.importorskip("polars")
+        frame, by_day = polars.from_pandas(frame), polars.from_pandas(by_day)
+    ranker = br.LightGBMRanker(n_estimators=2)
+    fitted = {"eval_set": [(by_day, y_by_day)], "eval_group": [sizes], "group": sizes}
+    ranker.fit(by_day, y_by_day, **fitted)
+    ranker.fit(by_day, y_by_day, qid=sizes)
+    message = "and 'day' of X contradict each other: row 1 is"
+    wrong = {"group": (frame, y, None, sizes), "qid": (frame, y, sizes, None)}
+    X, y, qid, group = wrong.get(argument, (by_day, y_by_day, None, sizes))
+    fitted = {}
+    if argument == "eval_group":
+        fitted = {"eval_set": [(frame, y_by_day)], "eval_group": [sizes]}
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(X, y, qid=qid, group=group, **fitted)
+
+
+def test_sizes_counted_by_two_index_levels():
+    X, y, _ = br.make_ranking(6, random_state=0)
+    rows = np.arange(len(X))
+    frame = pd.DataFrame(X, index=[rows % 2, rows % 3]).rename_axis(["week", "user"])
+    sizes = frame.groupby(["week", "user"]).size()
+    with pytest.raises(ValueError, match="group and 'week', 'user' of X contradict each other"):
+        br.LightGBMRanker(n_estimators=2).fit(frame, y, group=sizes)
+    ordered = frame.assign(y=y).sort_index()
+    br.LightGBMRanker(n_estimators=2).fit(ordered.drop(columns="y"), ordered["y"], group=sizes)
+    unknown = sizes.rename_axis(["month", "user"])
+    br.LightGBMRanker(n_estimators=2).fit(frame, y, group=unknown)

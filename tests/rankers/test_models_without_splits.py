@@ -107,3 +107,37 @@ def test_logs_from_which_nothing_can_be_learned_are_a_warning(ranker, clicked, m
         UserWarning, match=f"every document gets the same score. The cause is that {cause}$"
     ):
         clone(ranker).fit(np.arange(40.0)[:, None], br.ClickLabels(log, model))
+
+
+SAME_WITHIN = [
+    (np.full(len(QID), 3), "all labels are 3"),
+    (QID % 4, "the labels of each query are equal"),
+    (QID + 1, "the labels of each query are equal"),
+    (np.full(len(QID), 0.7), "all labels are 0.7"),
+]
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=["LightGBM", "XGBoost"])
+@for_each(("labels", "cause"), SAME_WITHIN)
+@for_each(
+    "loss", ["softmax", "power", "pairwise-logistic", "centered-squared", "consistent-lambdarank"]
+)
+def test_rounding_errors_of_gradients_are_not_learned(ranker, labels, cause, loss):
+    fitted = clone(ranker).set_params(objective=loss, n_estimators=None)
+    with pytest.warns(UserWarning, match=f"{cause}; give labels that differ within queries"):
+        fitted.fit(X, labels, QID)
+    assert np.ptp(fitted.predict(X)) == 0
+    assert fitted.best_iteration_ < 300
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=["LightGBM", "XGBoost"])
+@for_each(("labels", "cause"), SAME_WITHIN[:3])
+@for_each("loss", ["squared", "poisson", "cosine", None])
+def test_labels_that_are_equal_within_every_query_warn(ranker, labels, cause, loss):
+    with pytest.warns(UserWarning, match=f"{cause}; give labels that differ within queries"):
+        clone(ranker).set_params(objective=loss).fit(X, labels, QID)
+
+
+def test_query_ids_that_are_row_numbers():
+    with pytest.warns(UserWarning, match="each query has one document; check that qid names"):
+        br.LightGBMRanker(n_estimators=2).fit(X, Y, np.arange(len(Y)))

@@ -257,3 +257,27 @@ def test_trusted_types_are_those_of_a_stored_ranker(ranker_class, data, frame, k
     others = {"boostrank.surrogates.power_family.Power"} if kind == "loss" else set()
     assert found - others <= set(br.serving.TRUSTED_TYPES)
     assert len(found - others) >= (1 if kind in ("array", "loss") else 2)
+
+
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_load_model_is_a_method_of_the_class_too(ranker_class, tmp_path, data):
+    X = data[0]
+    path = tmp_path / "model.json"
+    ranker = ranker_class(n_estimators=3).fit(*data)
+    ranker.save_model(path)
+
+    class Mine(ranker_class):
+        pass
+
+    for make in (ranker_class, Mine):
+        loaded = make.load_model(path)
+        assert type(loaded) is make
+        assert (loaded.predict(X) == ranker.predict(X)).all()
+    again = ranker_class(n_estimators=7)
+    # As a subclass calls the method of its base class.
+    assert ranker_class.load_model(again, path) is again
+    assert again.load_model(path=path) is again
+    assert ranker_class.load_model(path=path).best_iteration_ == 3
+    assert again.n_estimators == 7
+    with pytest.raises(TypeError, match=r"BaggedRanker\(\.\.\.\)\.load_model"):
+        br.BaggedRanker.load_model(path)

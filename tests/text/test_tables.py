@@ -96,5 +96,5 @@ def test_a_search_does_not_print_row_numbers():
         br.make_ranking(n_queries=20, random_state=0),
     )
     search = br.grid_search(ranker, {"num_leaves": [2, 4]}, *data, cv=3)
-    assert "cv=<3 folds of queries>" in repr(search)
+    assert "of 2 settings on 3 folds" in repr(search)
     assert "&lt;3 folds of queries&gt;" in search._repr_html_()

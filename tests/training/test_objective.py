@@ -215,8 +215,10 @@ def test_targets_outside_the_bounds_are_errors(surrogate):
     bind_loss(surrogate, [1, 0, 1], Queries.from_sizes([3]), normalize="none")
     # The ratio of a gain to itself is 1.
     for label in (0.3, 49.0):
-        objective = bind_loss(surrogate, [label, 0], Queries.from_sizes([1, 1]), DCG(gain="linear"))
-        assert objective.targets.tolist() == pytest.approx([1.0, 0.0])
+        labels = [label, 0, label, 0]
+        queries = Queries.from_sizes([1, 1, 2])
+        targets = bind_loss(surrogate, labels, queries, DCG(gain="linear")).targets
+        assert targets.tolist() == pytest.approx([1.0, 0.0, 1.0, 0.0])
 
 
 @every

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -21,10 +22,13 @@ from boostrank.backends.lightgbm.parameters import takes_infinity as takes_infin
 from boostrank.backends.lightgbm.training import stopping_callbacks as stopping_callbacks
 from boostrank.backends.lightgbm.training import train as train
 from boostrank.backends.lightgbm.training import with_named_objective
+from boostrank.backends.records import EvalResults
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 
 if TYPE_CHECKING:
-    from lightgbm import Booster
+    from lightgbm import Booster, LGBMRanker
+
+    from boostrank.backends.libraries import Parameters
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "Column_{}"
@@ -161,21 +165,24 @@ def save(booster: Booster, path: str | os.PathLike[str], note: str = "") -> None
     models.write_with_checksum(path, text.encode())
 
 
-def load(path: str | os.PathLike[str]) -> tuple[Booster, str]:
-    """Read a booster and the note from a model file in LightGBM's text format."""
+def load(source: models.ModelSource) -> tuple[Booster, str]:
+    """Read a booster and the note from a model file in LightGBM's text format.
+
+    The content of a file may be given in its place.
+    """
     lgb = import_backend("lightgbm")
-    content, has_checksum = models.read_with_checksum(path)
-    name = os.fspath(path)
+    content, has_checksum = models.read_with_checksum(source)
+    name = models.source_name(source)
     try:
         if not has_checksum:
             _check_complete(content)
         text = content.decode()
         booster = lgb.Booster(model_str=text)
     except (lgb.basic.LightGBMError, ValueError) as error:
-        raise ValueError(f"{name!r} cannot be loaded as a ranker of LightGBM: {error}") from error
+        raise ValueError(f"{name} cannot be loaded as a ranker of LightGBM: {error}") from error
     n_scores = booster.num_model_per_iteration()
     if n_scores != 1:
-        raise ValueError(f"{name!r} is no ranker: it gives {n_scores} scores a row")
+        raise ValueError(f"{name} is no ranker: it gives {n_scores} scores a row")
     head = text[: text.find("\nTree=")]
     note = re.search(f"^{models.NOTE_FIELD}=(.*)$", head, re.MULTILINE)
     return booster, "" if note is None else note[1]
@@ -206,6 +213,26 @@ def to_onnx(booster: Booster) -> Any:
     onnxmltools = import_backend("onnxmltools")
     plain = _with_plain_sums(booster, "onnxmltools", "ONNX")
     return onnxmltools.convert_lightgbm(plain, initial_types=onnx_inputs(booster.num_feature()))
+
+
+def to_ranker(booster: Booster, parameters: Parameters, results: EvalResults) -> LGBMRanker:
+    """The fitted LGBMRanker with this booster."""
+    lgb = import_backend("lightgbm")
+    # A model of a custom objective is one of "regression", whose scores are the plain sums too.
+    text = with_named_objective(booster.model_to_string(num_iteration=1))
+    objective = re.search(r"^objective=(\w+)", text, re.MULTILINE)
+    assert objective is not None
+    ranker = lgb.LGBMRanker(**{**parameters, "objective": objective[1]})
+    # LightGBM has no public function that makes an estimator of a booster.
+    ranker._Booster = booster
+    ranker._n_features = n_features(booster)
+    ranker._n_features_in = n_features(booster)
+    ranker._fitted_with_feature_names = feature_names(booster) is not None
+    ranker._best_iteration = n_rounds(booster)
+    ranker._evals_result = deepcopy(results.of_rounds)
+    ranker._best_score = deepcopy(results.best)
+    ranker.fitted_ = True
+    return ranker
 
 
 def to_treelite(booster: Booster) -> Any:

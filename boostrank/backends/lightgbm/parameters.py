@@ -197,6 +197,13 @@ def canonical_names() -> Mapping[str, str]:
     return names
 
 
+@cache
+def ranker_defaults() -> Mapping[str, Any]:
+    """The parameters of LGBMRanker, with their defaults."""
+    defaults: Mapping[str, Any] = import_backend("lightgbm").LGBMRanker().get_params()
+    return defaults
+
+
 def tree_shape(values: Mapping[str, object], unused: Set[str]) -> Parameters:
     """The shape of random trees, by the names of its parameters in the ranker."""
     return TREE_SHAPE

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from boostrank.backends import models
 from boostrank.backends.libraries import Parameters, import_backend, onnx_inputs
+from boostrank.backends.records import EvalResults
 from boostrank.backends.xgboost import parameters as parameters
 from boostrank.backends.xgboost.features import (
     HAD_MISSING_ATTRIBUTE,
@@ -38,7 +40,7 @@ from boostrank.backends.xgboost.training import stopping_callbacks as stopping_c
 from boostrank.backends.xgboost.training import train as train
 
 if TYPE_CHECKING:
-    from xgboost import Booster
+    from xgboost import Booster, XGBRanker
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "f{}"
@@ -115,11 +117,14 @@ def save(booster: Booster, path: str | os.PathLike[str], note: str = "") -> None
     models.write_with_checksum(path, bytes(copy.save_raw(file_format)))
 
 
-def load(path: str | os.PathLike[str]) -> tuple[Booster, str]:
-    """Read a booster and the note from a model file in XGBoost's JSON or UBJSON format."""
+def load(source: models.ModelSource) -> tuple[Booster, str]:
+    """Read a booster and the note from a model file in XGBoost's JSON or UBJSON format.
+
+    The content of a file may be given in its place.
+    """
     xgb = import_backend("xgboost")
-    content, has_checksum = models.read_with_checksum(path)
-    name = os.fspath(path)
+    content, has_checksum = models.read_with_checksum(source)
+    name = models.source_name(source)
     fault = ""
     try:
         if not has_checksum:
@@ -133,9 +138,9 @@ def load(path: str | os.PathLike[str]) -> tuple[Booster, str]:
     except (xgb.core.XGBoostError, ValueError, RecursionError) as error:
         # XGBoost's own messages begin with lines of its source code.
         fault = "it is not a complete XGBoost model file"
-        raise ValueError(f"{name!r} cannot be loaded as a ranker of XGBoost: {fault}") from error
+        raise ValueError(f"{name} cannot be loaded as a ranker of XGBoost: {fault}") from error
     if fault:
-        raise ValueError(f"{name!r} is no ranker: {fault}")
+        raise ValueError(f"{name} is no ranker: {fault}")
     note = booster.attr(models.NOTE_FIELD) or ""
     booster.set_attr(**{models.CHECKSUM_FIELD: None, models.NOTE_FIELD: None})
     return booster, note
@@ -178,6 +183,15 @@ def to_onnx(booster: Booster) -> Any:
         )
     plain = _with_plain_sums(booster, "a model of ONNX")
     return onnxmltools.convert_xgboost(plain, initial_types=onnx_inputs(booster.num_features()))
+
+
+def to_ranker(booster: Booster, parameters: Parameters, results: EvalResults) -> XGBRanker:
+    """The fitted XGBRanker with this booster."""
+    ranker = import_backend("xgboost").XGBRanker(**parameters, missing=missing_number_of(booster))
+    ranker.load_model(booster.save_raw("ubj"))
+    if results.of_rounds:
+        ranker.evals_result_ = deepcopy(results.of_rounds)
+    return ranker
 
 
 def to_treelite(booster: Booster) -> Any:

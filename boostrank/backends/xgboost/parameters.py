@@ -182,7 +182,7 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
         refuse_first(bad, lambda i: f"{taken}; got {relevance[i]:g}. {advice}")
     if objective != "rank:ndcg":
         return {}
-    if not isinstance(dcg.gain, str):
+    if not isinstance(dcg.gain, str) or dcg.gain == "log":
         raise ValueError(
             "rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains"
         )
@@ -192,6 +192,13 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
         bad = (relevance % 1 != 0) | (relevance > MAX_EXP2_LABEL)
         refuse_first(bad, lambda i: f"{taken}; got the label {relevance[i]:g}. {advice}")
     return {"ndcg_exp_gain": dcg.gain == "exp2"}
+
+
+@cache
+def ranker_defaults() -> Mapping[str, Any]:
+    """The parameters of XGBRanker, with their defaults."""
+    defaults: Mapping[str, Any] = import_backend("xgboost").XGBRanker().get_params()
+    return defaults
 
 
 def tree_shape(values: Mapping[str, object], unused: Set[str]) -> Parameters:

@@ -262,7 +262,8 @@ class DaskRanker(BoostedRanker):
         client = self.client or get_client()
         columns = client.compute([self.predict(X), y, qid, sample_weight])
         scores, y, qid, weights = client.gather(columns)
-        measure = NDCG(k=self.k, gain=self.gain, discount=self.discount)
+        dcg = self._dcg
+        measure = NDCG(k=dcg.k, gain=dcg.gain, discount=dcg.discount)
         return float(measure(y, scores, qid, sample_weight=weights))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
