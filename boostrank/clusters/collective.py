@@ -22,7 +22,8 @@ from boostrank.inputs.arrays import Floats
 from boostrank.metrics import BoundMeasure, Measure
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
-from boostrank.surrogates.bound import BoundSurrogate, ScaledLoss, unit_scale
+from boostrank.surrogates.base import BoundSurrogate
+from boostrank.surrogates.loss import ScaledLoss, unit_scale
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300

@@ -17,10 +17,11 @@ from boostrank.inputs.checks import check_choice
 from boostrank.metrics import Measure
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.rankers.base import BoostedRanker
+from boostrank.training.arguments import RoundArguments
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.losses import is_function
 from boostrank.training.settings import Settings
-from boostrank.training.specification import RoundArguments, specify
+from boostrank.training.specification import specify
 
 #: Parameters that LightGBM has only in training on one machine, and what happens with several
 #: workers.
@@ -169,7 +170,7 @@ def fit_ranker(
     train : callable
         Calls a function on all workers, and returns what the worker of rank 0 returned.
     **options
-        Arguments of ``fit``, as in :class:`~boostrank.training.specification.RoundArguments`.
+        Arguments of ``fit``, as in :class:`~boostrank.training.arguments.RoundArguments`.
     """
     query_features = settings.query_features
     if query_features is not None:

@@ -30,8 +30,7 @@ from boostrank.ndcg.labels import Relevance
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.surrogates.bound import ScaledLoss
-from boostrank.surrogates.loss import BoostingFunction, BoundLoss
+from boostrank.surrogates.loss import BoostingFunction, BoundLoss, ScaledLoss
 from boostrank.training.data import Expansion
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.losses import bind

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.model_selection import BaseCrossValidator, check_cv
+from sklearn.model_selection import check_cv
 
 from boostrank.datasets import Fold
 from boostrank.inputs.arrays import Ints, as_array
@@ -16,13 +16,12 @@ from boostrank.inputs.table import Table
 from boostrank.inputs.warnings import warn
 from boostrank.metrics.query_groups import query_groups
 from boostrank.model_selection import QueryKFold, split_queries
+from boostrank.model_selection.splits import Splitter
 from boostrank.queries.by_id import align, by_id, shown
 from boostrank.queries.groups import number_groups
 from boostrank.queries.queries import Features, Queries, find_qid, id_index, number_ids, require_qid
 from boostrank.queries.segments import Values
 
-#: A number of folds, what makes folds, or pairs of row numbers.
-Splitter: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
 #: Pairs of row numbers, to train and to test on.
 Pairs: TypeAlias = list[tuple[Ints, Ints]]
 

@@ -21,7 +21,6 @@ from boostrank.backends.progress import ProgressBar
 from boostrank.comparison.comparison import Comparison, check_named
 from boostrank.comparison.differences import GROUP
 from boostrank.comparison.groups import (
-    Splitter,
     groups_of_folds,
     groups_of_rows,
     of_ids,
@@ -29,7 +28,6 @@ from boostrank.comparison.groups import (
     with_validation_groups,
 )
 from boostrank.comparison.trainings import (
-    Estimator,
     TrainingJob,
     TrainingResult,
     run_trainings,
@@ -39,9 +37,10 @@ from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
+from boostrank.metrics.scorers import Estimator
 from boostrank.model_selection import QueryKFold, with_validation
 from boostrank.model_selection.estimators import accept_qid, needs_validation
-from boostrank.model_selection.splits import make_folds
+from boostrank.model_selection.splits import Splitter, make_folds
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.id_columns import warn_of_frame, without_id_warnings

@@ -16,7 +16,7 @@ import time
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -30,7 +30,7 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.files import write_lines
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
-from boostrank.metrics.scorers import call_with_qid
+from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.estimators import accept_qid, fit_with_validation, n_rounds
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.segments import Values
@@ -50,16 +50,6 @@ WITHOUT_INFLUENCE = frozenset(
         "logging_level",
     )
 )
-
-
-class Estimator(Protocol):
-    """An estimator of scikit-learn or in its style; it has `fit` and `predict` too."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name."""
-
-    def set_params(self, **parameters: object) -> object:
-        """Change parameters."""
 
 
 class TrainingJob(NamedTuple):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -33,7 +32,7 @@ FEW_ROWS = 4096
 FLOAT_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Table:
     """Features of documents, one row for each, which are converted once.
 
@@ -54,28 +53,18 @@ class Table:
     """
 
     given: Any
+    _values: FeatureMatrix | None = field(default=None, init=False)
 
-    @cached_property
+    @property
     def values(self) -> FeatureMatrix:
         """An array of one or two dimensions, a sparse matrix, a pandas DataFrame, or files.
 
         Its values may still be other ones than numbers.
         """
-        given = self.given
-        if type(given) is np.ndarray and given.dtype in FLOAT_TYPES and given.ndim == 2:
-            return given
-        X: Any = to_pandas(given)
-        kept = (pd.DataFrame, pd.Series, FeatureStream)
-        # Imported on use: it takes long.
-        from scipy.sparse import issparse
-
-        if isinstance(X, kept) or issparse(X):
-            return cast("FeatureMatrix", X)
-        array = as_array(X, "X", keep_shape=True)
-        if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
-            got = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
-            refuse("X", X, "an array of two dimensions with real numbers", got=got)
-        return array
+        # No cached_property: before Python 3.12 threads would wait for each other's conversions.
+        if self._values is None:
+            self._values = _converted(self.given)
+        return self._values
 
     @property
     def names(self) -> list[Any]:
@@ -191,6 +180,24 @@ def to_pandas(X: object) -> Any:
     if has_columns and hasattr(kind, "to_pandas") and not hasattr(kind, "iloc"):
         return table.to_pandas()
     return X
+
+
+def _converted(given: Any) -> FeatureMatrix:
+    """The values of a table in one of the forms that checks take."""
+    if type(given) is np.ndarray and given.dtype in FLOAT_TYPES and given.ndim == 2:
+        return given
+    X: Any = to_pandas(given)
+    kept = (pd.DataFrame, pd.Series, FeatureStream)
+    # Imported on use: it takes long.
+    from scipy.sparse import issparse
+
+    if isinstance(X, kept) or issparse(X):
+        return cast("FeatureMatrix", X)
+    array = as_array(X, "X", keep_shape=True)
+    if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
+        got = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
+        refuse("X", X, "an array of two dimensions with real numbers", got=got)
+    return array
 
 
 def index_of(X: object) -> pd.Index | None:

@@ -17,12 +17,12 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 from sklearn.utils.validation import _num_samples
 
 from boostrank.inputs.arrays import check_lengths, refuse_lazy
-from boostrank.inputs.checks import as_random_state, check_number, refuse
+from boostrank.inputs.checks import EstimatorSeed, as_random_state, check_number, refuse
 from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.registry import MeasuresLike
 from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.estimators import accept_qid, unwrap
-from boostrank.model_selection.splits import Folds, Seed, Splitter, make_folds
+from boostrank.model_selection.splits import Folds, Splitter, make_folds
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.groups import numbers_of_groups
@@ -199,7 +199,7 @@ def learning_curve(
     *,
     train_sizes: Iterable[float] = (0.1, 0.25, 0.5, 0.75, 1.0),
     cv: Splitter = 5,
-    random_state: Seed = 0,
+    random_state: EstimatorSeed = 0,
     **options: Any,
 ) -> pd.DataFrame:
     """Cross-validate a ranker with different numbers of training queries.

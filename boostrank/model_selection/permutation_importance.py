@@ -11,13 +11,12 @@ from scipy import sparse as sp
 from sklearn.utils import _safe_indexing
 
 from boostrank.inputs.arrays import Floats, Ints, as_array
-from boostrank.inputs.checks import as_random_state, check_count
+from boostrank.inputs.checks import EstimatorSeed, as_random_state, check_count
 from boostrank.inputs.table import is_pandas, to_pandas
 from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.registry import MeasureLike
 from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.cross_validation import cross_validate
-from boostrank.model_selection.splits import Seed
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 
@@ -30,7 +29,7 @@ def feature_importance(
     *,
     measure: MeasureLike = "ndcg@10",
     n_repeats: int = 5,
-    random_state: Seed = 0,
+    random_state: EstimatorSeed = 0,
     **options: Any,
 ) -> pd.DataFrame:
     """Train a ranker on folds of whole queries, and measure the importance of features to them.

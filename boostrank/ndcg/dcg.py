@@ -117,7 +117,10 @@ class DCG:
 
     def discounts(self, n: int) -> Floats:
         """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
-        return discounts_of(self.discount, n)
+        ranks = np.arange(1.0, n + 1.0)
+        if callable(self.discount):
+            return _discounts_of_function(self.discount, ranks)
+        return _named_discounts(self.discount, ranks)
 
     def cutoffs(self, queries: Segments) -> Ints:
         """Number of ranks that count in each query, shape (n_queries,), at least 1."""
@@ -274,17 +277,8 @@ def reciprocal_or_zero(norms: Floats) -> Floats:
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
-def discounts_of(discount: Discount, n: int) -> Floats:
-    """Discounts of the ranks 1 to `n`, shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If this is no discount, or if its values increase, or are negative or not finite.
-    """
-    ranks = np.arange(1.0, n + 1.0)
-    if not callable(discount):
-        return _named_discounts(discount, ranks)
+def _discounts_of_function(discount: Callable[[Floats], Floats], ranks: Floats) -> Floats:
+    """Discounts of ranks; ValueError if they increase, or are negative or not finite."""
     discounts = call_vectorized(discount, ranks, "discount")
     is_positive = discounts[0] > 0 and discounts[-1] >= 0
     if not np.isfinite(discounts).all() or not is_positive or (np.diff(discounts) > 0).any():

@@ -22,12 +22,13 @@ from boostrank.rankers.training_queries import TrainingQueries, refuse_search_wi
 from boostrank.training.arguments import (
     EvalArguments,
     EvalSets,
+    RoundArguments,
     TrainingArguments,
     takes_other_names,
 )
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import OF_FIT, Rule, Settings
-from boostrank.training.specification import RoundArguments, specify
+from boostrank.training.specification import specify
 from boostrank.training.train import prepare, train_prepared
 
 

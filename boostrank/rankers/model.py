@@ -33,9 +33,8 @@ from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import QID, Table, TableLike
 from boostrank.ndcg.labels import as_labels
 from boostrank.queries.queries import Queries, require_qid, table_and_qid
-from boostrank.rankers.prediction_rounds import rounds_to_use
 from boostrank.rankers.training_queries import TrainingQueries
-from boostrank.training.arguments import takes_other_names
+from boostrank.training.arguments import rounds_to_use, takes_other_names
 from boostrank.training.data import features_and_qid, grouped_features, id_per_row
 from boostrank.training.features import TrainingFeatures, check_features
 

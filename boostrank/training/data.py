@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -29,16 +30,8 @@ from boostrank.queries.weights import document_weights
 from boostrank.training.arguments import TrainingArguments
 from boostrank.training.features import TrainingFeatures
 
-
-class FeaturesOfLists(Protocol):
-    """A transformer that adds features of lists, as ``QueryFeatures`` does."""
-
-    def learn(self, X: FeatureMatrix, queries: Queries, features: TrainingFeatures) -> Self:
-        """Fit to checked features, grouped by query."""
-
-    def expand(self, X: FeatureMatrix, queries: Queries) -> Any:
-        """Checked features, grouped by query, with the new ones."""
-
+if TYPE_CHECKING:
+    from boostrank.training.query_features import QueryFeatures
 
 #: Numbers as ids that make one query of more documents may be weights, which LGBMRanker.fit takes
 #: in the place of qid.
@@ -53,7 +46,7 @@ def training_data(
     arguments: TrainingArguments,
     *,
     takes_infinity: bool,
-    query_features: FeaturesOfLists | None = None,
+    query_features: QueryFeatures | None = None,
 ) -> tuple[GroupedData, TrainingFeatures]:
     """Find the queries of the data to train on, check everything, and group it by query.
 
@@ -64,7 +57,7 @@ def training_data(
     arguments : TrainingArguments
     takes_infinity : bool
         Whether features may be infinite.
-    query_features : FeaturesOfLists, optional
+    query_features : QueryFeatures, optional
         Not fitted.
 
     Returns
@@ -93,6 +86,9 @@ def training_data(
         table, groups = _take_column(table, groups, "groups")
     X = features.learn(table)
     features.query_features = query_features
+    expand: Expansion = None
+    if query_features is not None:
+        expand = partial(_learn_and_expand, query_features, features)
     data = group_data(
         X,
         as_labels(arguments.y),
@@ -100,7 +96,7 @@ def training_data(
         arguments.sample_weight,
         arguments.init_score,
         arguments.position,
-        _learning_expansion(query_features, features),
+        expand,
         groups,
     )
     _refuse_weights_as_ids(arguments, data)
@@ -122,17 +118,11 @@ def _take_column(table: Table, name: str, argument: str) -> tuple[Table, NDArray
     return table.without(name), values
 
 
-def _learning_expansion(
-    query_features: FeaturesOfLists | None, features: TrainingFeatures
-) -> Expansion:
-    """The function that fits the transformer to grouped features, and adds its features."""
-    if query_features is None:
-        return None
-
-    def expand(X: FeatureMatrix, queries: Queries) -> Any:
-        return query_features.learn(X, queries, features).expand(X, queries)
-
-    return expand
+def _learn_and_expand(
+    query_features: QueryFeatures, features: TrainingFeatures, X: FeatureMatrix, queries: Queries
+) -> Any:
+    """Fit the transformer to grouped features, and add its features."""
+    return query_features.learn(X, queries, features).expand(X, queries)
 
 
 def _refuse_weights_as_ids(arguments: TrainingArguments, data: GroupedData) -> None:

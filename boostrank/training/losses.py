@@ -15,8 +15,7 @@ from boostrank.ndcg.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 from boostrank.surrogates import SURROGATES
-from boostrank.surrogates.bound import ScaledLoss
-from boostrank.surrogates.loss import Loss
+from boostrank.surrogates.loss import Loss, ScaledLoss
 
 #: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md,
 #: "Defaults").

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from boostrank.backends.records import Result
 from boostrank.inputs.arrays import Floats, as_list
 from boostrank.inputs.checks import is_number
 from boostrank.metrics import MEASURES, Measure, get_measure
@@ -20,8 +21,6 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Values
 from boostrank.training.functions import UserFunction
 
-#: The name of a metric, its value, and whether higher is better.
-Result = tuple[str, float, bool]
 _XENDCG = ("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 #: LightGBM's and XGBoost's names of metrics that we, and what LightGBM prints, call by others.
 _OTHER_NAMES = {

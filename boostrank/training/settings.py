@@ -13,7 +13,7 @@ from numpy.random import RandomState
 
 from boostrank.backends.interface import Backend, LibraryParameters
 from boostrank.inputs.arrays import Bools
-from boostrank.inputs.checks import check_choice, check_count, check_number, refuse
+from boostrank.inputs.checks import EstimatorSeed, check_choice, check_count, check_number, refuse
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.dcg import DCG, Discount
 from boostrank.ndcg.gains import Gain
@@ -21,10 +21,10 @@ from boostrank.ndcg.targets import Normalize
 from boostrank.queries.queries import draw_queries_to_hold_out
 from boostrank.surrogates.loss import Loss
 from boostrank.training.losses import DEFAULT_LOSS, resolve_loss
-from boostrank.training.translation import Values, translate
 
 if TYPE_CHECKING:
     from boostrank.training.query_features import QueryFeatures
+    from boostrank.training.translation import Values
 
 #: A function of the name and the value of a parameter, which raises ValueError for a value without
 #: a meaning.
@@ -124,7 +124,7 @@ class Settings:
     early_stopping_rounds: int | None
     validation_fraction: float | None
     query_features: QueryFeatures | None
-    random_state: int | RandomState | None
+    random_state: EstimatorSeed
     n_jobs: int | None
     eval_metric: object
     eval_at: object
@@ -166,6 +166,9 @@ class Settings:
         refused = library.refused_parameters({**by_native_name, **native}, loss.native_objective)
         handed_on: Values = {}
         if native:
+            # Imported on use: many trainings have no native parameters.
+            from boostrank.training.translation import translate
+
             values, handed_on = translate(library, refused, values, native, defaults)
             check_values(values, rules, library.PARAMETERS)
         if loss.native_objective and values["subsample_queries"] not in (None, 1):

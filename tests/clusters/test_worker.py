@@ -18,8 +18,9 @@ from boostrank.inputs.checks import as_random_state
 from boostrank.inputs.table import Table
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
+from boostrank.training.arguments import RoundArguments
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.specification import RoundArguments, specify
+from boostrank.training.specification import specify
 
 
 def prepared(rows, ranker=None, validation=None, is_selected=None, eval_metric=None):
