@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 from boostrank.backends.libraries import import_backend
 from boostrank.cli import options, reports
-from boostrank.cli.documents import ColumnOptions, read_documents
+from boostrank.cli.documents import ColumnOptions, is_table, read_documents, read_groups
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, make_ranking, read_letor_folds
@@ -81,6 +81,7 @@ class Settings:
 
     path: Path | None
     columns: ColumnOptions
+    group: str | None
     rankers: str | None
     query_features: str | None
     objectives: str | None
@@ -99,6 +100,7 @@ def compare(
     path: Annotated[Path | None, Argument(metavar="[PATH]", help=PATH)] = None,
     qid: options.QidOption = None,
     label: options.LabelOption = None,
+    group: options.GroupOption = None,
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
@@ -139,6 +141,7 @@ def compare(
     settings = Settings(
         path=path,
         columns=ColumnOptions(qid, label, features, drop, categorical, missing),
+        group=group,
         rankers=rankers,
         query_features=query_features,
         objectives=objectives,
@@ -237,8 +240,11 @@ def read_data(settings: Settings) -> dict[str, Any]:
     """
     path = settings.path
     folds = {"folds": settings.folds, "repeats": settings.repeats}
+    groups = None
     if path is None or path.is_dir():
         options.refuse_unused("a CSV, TSV or Parquet file", **settings.columns._asdict())
+    if path is None or not is_table(path):
+        options.refuse_unused("a CSV, TSV or Parquet file", group=settings.group)
     if path is None:
         data = make_ranking(SYNTHETIC_QUERIES, random_state=settings.seed)
         n_folds = settings.folds or SYNTHETIC_FOLDS
@@ -246,21 +252,24 @@ def read_data(settings: Settings) -> dict[str, Any]:
         options.refuse_unused("a file, or no path: a folder has its own folds", **folds)
         return {"folds": read_letor_folds(path)}
     else:
-        data = Dataset(*read_documents(path, settings.columns))
+        columns = settings.columns
+        if settings.group is not None:
+            groups = read_groups(path, settings.group)
+            columns = columns._replace(drop=[*(columns.drop or ()), settings.group])
+        data = Dataset(*read_documents(path, columns))
         n_folds = settings.folds or FOLDS
     if isinstance(data.X, pd.DataFrame):
         # Libraries refuse some names of features.
         names = [*map(str, range(data.X.shape[1]))]
         data = data._replace(X=data.X.set_axis(names, axis=1))
-    n_queries = Queries.from_qid(data.qid).n_queries
-    typer.echo(
-        f"{path or 'Synthetic data'}: {n_queries} queries, {len(data.y)} documents, {n_folds} "
-        "folds."
-    )
+    counts = f"{Queries.from_qid(data.qid).n_queries} queries"
+    if groups is not None:
+        counts += f" in {Queries.from_qid(groups).n_queries} groups"
+    typer.echo(f"{path or 'Synthetic data'}: {counts}, {len(data.y)} documents, {n_folds} folds.")
     cv: int | QueryKFold = n_folds
     if settings.repeats is None:
         cv = QueryKFold(n_folds, shuffle=True, random_state=settings.seed)
-    return {**data._asdict(), "cv": cv, "repeats": settings.repeats}
+    return {**data._asdict(), "cv": cv, "repeats": settings.repeats, "groups": groups}
 
 
 def set_up_catboost(rankers: Mapping[str, Any], data: Mapping[str, Any], n_jobs: int) -> None:
