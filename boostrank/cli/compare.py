@@ -23,7 +23,8 @@ from boostrank.cli.columns import (
     refuse_infinity,
     warn_of_features,
 )
-from boostrank.cli.documents import ColumnOptions, read_documents
+from boostrank.cli.documents import ColumnOptions, read_documents, read_groups
+from boostrank.cli.tables import is_table
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, make_ranking, read_letor_folds
@@ -96,6 +97,7 @@ class Settings:
 
     path: Path | None
     columns: ColumnOptions
+    group: str | None
     rankers: str | None
     query_features: str | None
     objectives: str | None
@@ -114,6 +116,7 @@ def compare(
     path: Annotated[Path | None, Argument(metavar="[PATH]", help=PATH)] = None,
     qid: options.QidOption = None,
     label: options.LabelOption = None,
+    group: options.GroupOption = None,
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
@@ -154,6 +157,7 @@ def compare(
     settings = Settings(
         path=path,
         columns=ColumnOptions(qid, label, features, drop, categorical, missing),
+        group=group,
         rankers=rankers,
         query_features=query_features,
         objectives=objectives,
@@ -257,8 +261,11 @@ def read_data(settings: Settings, *, trains_xgboost: bool = False) -> dict[str, 
     """
     path = settings.path
     folds = {"folds": settings.folds, "repeats": settings.repeats}
+    groups = None
     if path is None or path.is_dir():
         options.refuse_unused("a CSV, TSV or Parquet file", **settings.columns._asdict())
+    if path is None or not is_table(path):
+        options.refuse_unused("a CSV, TSV or Parquet file", group=settings.group)
     if path is None:
         data = make_ranking(SYNTHETIC_QUERIES, random_state=settings.seed)
         n_folds = settings.folds or SYNTHETIC_FOLDS
@@ -266,8 +273,12 @@ def read_data(settings: Settings, *, trains_xgboost: bool = False) -> dict[str, 
         options.refuse_unused("a file, or no path: a folder has its own folds", **folds)
         return {"folds": read_letor_folds(path)}
     else:
-        data = Dataset(*read_documents(path, settings.columns))
-        warn_of_features(path, data.X, data.qid, settings.columns.features)
+        columns = settings.columns
+        if settings.group is not None:
+            groups = read_groups(path, settings.group)
+            columns = columns._replace(drop=[*(columns.drop or ()), settings.group])
+        data = Dataset(*read_documents(path, columns))
+        warn_of_features(path, data.X, data.qid, columns.features)
         if trains_xgboost:
             refuse_infinity(path, data.X)
         n_folds = settings.folds or FOLDS
@@ -275,13 +286,15 @@ def read_data(settings: Settings, *, trains_xgboost: bool = False) -> dict[str, 
         # Libraries refuse some names of features.
         names = [*map(str, range(data.X.shape[1]))]
         data = data._replace(X=data.X.set_axis(names, axis=1))
-    n_queries = reports.counted(Queries.from_qid(data.qid).n_queries, "query", "queries")
+    counts = reports.counted(Queries.from_qid(data.qid).n_queries, "query", "queries")
+    if groups is not None:
+        counts += f" in {Queries.from_qid(groups).n_queries} groups"
     n_documents = reports.counted(len(data.y), "document")
-    typer.echo(f"{path or 'Synthetic data'}: {n_queries}, {n_documents}, {n_folds} folds.")
+    typer.echo(f"{path or 'Synthetic data'}: {counts}, {n_documents}, {n_folds} folds.")
     cv: int | QueryKFold = n_folds
     if settings.repeats is None:
         cv = QueryKFold(n_folds, shuffle=True, random_state=settings.seed)
-    return {**data._asdict(), "cv": cv, "repeats": settings.repeats}
+    return {**data._asdict(), "cv": cv, "repeats": settings.repeats, "groups": groups}
 
 
 def check_labels_differ(data: Mapping[str, Any]) -> Floats:

@@ -362,12 +362,19 @@ def _warn_of_similar(name: str, different: Iterable[str]) -> None:
             return
 
 
-def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
-    """Query ids: numbers and truth values as they are, others as int64 if all are such, or texts.
+def read_groups(path: Path, name: str) -> NDArray[Any]:
+    """Read the group of each document, which says what its query belongs to, from a table."""
+    require_columns(f"--group: {path} has no column", [name], column_names(path))
+    return _query_ids(path, read_columns(path, [name], [name])[name], "the group")
 
-    Floats must be whole numbers that their type can tell apart.
+
+def _query_ids(path: Path, column: pd.Series, kind: str = "the query id") -> NDArray[Any]:
+    """Ids of queries or groups, which messages call `kind`.
+
+    They are numbers and truth values as they are, others as int64 if all are such, or texts. Floats
+    must be whole numbers that their type can tell apart.
     """
-    name = f"{path}: the query id (column {column.name!r})"
+    name = f"{path}: {kind} (column {column.name!r})"
     ids = column.to_numpy()
     is_list = column.map(pd.api.types.is_list_like).to_numpy(dtype=bool)
     refuse_first(is_list, lambda row: f"{name} is no number, text or date in row {row + 1}")

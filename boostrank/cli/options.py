@@ -28,6 +28,10 @@ QidOption = Annotated[
 LabelOption = Annotated[
     str | None, Option(help=f"Column of labels in a table; by default {_LABELS}.")
 ]
+GroupOption = Annotated[
+    str | None,
+    Option(help="Column of what queries belong to, such as a user: folds and tests by group."),
+]
 FeaturesOption = Annotated[
     list[str] | None, Option(help="Features of a table, as in a,b,c; by default all others.")
 ]

@@ -17,6 +17,7 @@ from boostrank.inputs.warnings import warn
 from boostrank.metrics.query_groups import query_groups
 from boostrank.model_selection import QueryKFold, split_queries
 from boostrank.model_selection.splits import Splitter
+from boostrank.ndcg.labels import Labels
 from boostrank.queries.by_id import align, by_id, shown
 from boostrank.queries.groups import number_groups
 from boostrank.queries.queries import Features, Queries, find_qid, id_index, number_ids, require_qid
@@ -116,6 +117,11 @@ def split_by_group(X: Features, y: Any, groups: Values, cv: Splitter) -> Pairs:
     n_folds = cv.n_splits if isinstance(cv, QueryKFold) else 0
     if n_groups < n_folds:
         raise ValueError(f"{n_folds} folds need at least {n_folds} groups; got {n_groups}")
+    # Splitters would find other groups in the query ids of an index or of labels.
+    if Table(X).ids_in_index is not None:
+        X = X.reset_index(drop=True)
+    if isinstance(y, Labels):
+        y = y.per_document
     rows = np.arange(len(groups))
     pairs = [(rows[train], rows[test]) for train, test in check_cv(cv).split(X, y, numbers)]
     for train, test in pairs:

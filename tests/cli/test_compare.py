@@ -213,3 +213,33 @@ def test_an_error_of_a_library_is_its_message_without_a_stack(run, folder, monke
     ):
         error.add_note("while a was trained")
         assert run("compare", folder, code=2) == "error: label is wrong (while a was trained)\n"
+
+
+def test_groups_are_a_column_that_is_no_feature(run, folder, tmp_path):
+    X, y, qid = br.make_ranking(24, n_documents=6, random_state=0)
+    users = [f"user {query // 3}" for query in qid]
+    frame = pd.DataFrame(X).add_prefix("x").assign(session=qid, user=users, grade=y)
+    path = tmp_path / "log.csv"
+    frame.to_csv(path, index=False)
+    common = ["--qid", "session", "--rankers", "XGBRanker,LightGBMRanker", "--folds", 2]
+    out = run("compare", path, *common, "--group", "user", "--output", tmp_path / "t.csv")
+    assert f"{path}: 24 queries in 8 groups, {len(y)} documents, 2 folds.\n" in out
+    assert "paired randomization test over groups" in " ".join(out.split())
+    rankers = {
+        "XGBRanker()": xgboost.XGBRanker(random_state=0),
+        "LightGBMRanker()": br.LightGBMRanker(random_state=0),
+    }
+    cv = br.QueryKFold(2, shuffle=True, random_state=0)
+    expected = br.compare(rankers, X, y, qid, cv=cv, groups=users, measures="ndcg@10").table
+    table = pd.read_csv(tmp_path / "t.csv")
+    pd.testing.assert_frame_equal(table.assign(seconds=1.0), expected.assign(seconds=1.0))
+    for arguments, message in (
+        ([path, *common, "--group", "usr"], "--group: .* has no column 'usr' .did you mean 'user'"),
+        ([folder / "all.txt", "--group", "user"], "--group needs a CSV, TSV or Parquet file"),
+        (["--group", "user"], "--group needs a CSV, TSV or Parquet file"),
+    ):
+        assert re.search(message, run("compare", *arguments, code=2, errors=True))
+    frame.loc[3, "user"] = None
+    frame.to_csv(path, index=False)
+    error = run("compare", path, *common, "--group", "user", code=2, errors=True)
+    assert "the group (column 'user') is missing in row 4" in " ".join(error.split())

@@ -253,3 +253,16 @@ def test_folds_that_divide_a_group_are_refused():
         br.compare(RANKERS, *DATA, groups=USERS, **{**SETTINGS, "cv": splitter})
     whole = GroupKFold(4)
     assert br.compare(RANKERS, *DATA, groups=USERS, **{**SETTINGS, "cv": whole}).counts
+
+
+def test_query_ids_in_an_index_and_in_labels_are_not_mistaken_for_groups(comparison):
+    frame = pd.DataFrame(DATA.X).set_index(pd.Index(DATA.qid, name="qid"))
+    result = br.compare(RANKERS, frame, DATA.y, groups=USERS, **SETTINGS)
+    pd.testing.assert_frame_equal(
+        result.table.drop(columns="seconds"), comparison.table.drop(columns="seconds")
+    )
+    log = br.simulate_clicks(DATA.y, DATA.X[:, 0], DATA.qid, random_state=0).log
+    clicks = br.ClickLabels(log, model=("power", 1.0))
+    result = br.compare(RANKERS, DATA.X, clicks, groups=USERS, cv=4)
+    assert result.counts == "72 queries in 24 groups"
+    assert (result.per_query.groupby("group")["fold"].nunique() == 1).all()
