@@ -304,10 +304,12 @@ class BoostedRanker(TrainedModel):
             differ within a query for surrogates that have a term for each document: "squared",
             "logistic", "poisson", where they multiply its loss, and "softmax", "power", "cosine",
             "normalized-pnorm", "consistent-lambdarank" and the pairwise ones, where they multiply
-            its normalized gain. Weights are relative: all of them times a constant give the same
-            model, and they do not change the meaning of `min_child_weight`. Queries of weight 0 are
-            left out. These are no weights of metrics: those of the queries that
-            `validation_fraction` holds out are means in which all queries count the same.
+            its normalized gain. So may they for LightGBM's objectives, which multiply the gradients
+            of each row. For losses of boostrank, weights are relative: all of them times a constant
+            give the same model, and they do not change the meaning of `min_child_weight`. The
+            library's own objectives take them as they are. Queries of weight 0 are left out. These
+            are no weights of metrics: those of the queries that `validation_fraction` holds out are
+            means in which all queries count the same.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them
             `base_margin`. `predict` does not add them.

@@ -1,9 +1,8 @@
 """With the libraries' own objectives, our rankers give the numbers of LGBMRanker and XGBRanker, bit
 for bit.
 
-There are three differences, which are documented: our weights are relative, so that the libraries'
-rankers get weights with the mean 1; our scores of a random forest are sums over its trees; and our
-NDCG of a query without relevant documents is 0. Parameters of trees with our losses are tested in
+There are two differences, which are documented: our scores of a random forest are sums over its
+trees; and our NDCG of a query without relevant documents is 0. Parameters of trees with our losses are tested in
 test_native_training.py."""
 
 import inspect
@@ -122,14 +121,18 @@ def test_models_are_those_of_the_library(objective, settings):
 
 
 def test_weights_gains_and_initial_scores_are_those_of_the_libraries():
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, 30)[QID]
-    weights /= weights.mean()
-    ours, theirs = rankers("lambdarank")
-    theirs.fit(X, Y, group=SIZES, sample_weight=weights)
-    # Only the ratios of our weights count.
-    np.testing.assert_array_equal(
-        ours.fit(X, Y, QID, sample_weight=1024 * weights).predict(X), theirs.predict(X)
-    )
+    of_queries = np.random.default_rng(0).uniform(0.5, 9, 30)
+    weights = of_queries[QID]
+    for objective, given in (("lambdarank", weights), ("rank:ndcg", of_queries)):
+        ours, theirs = rankers(objective, reg_lambda=3.0)
+        theirs.fit(X, Y, group=SIZES, sample_weight=given)
+        for same in (weights, of_queries):
+            ours.fit(X, Y, QID, sample_weight=same)
+            np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    # Weights that float32 does not hold are relative.
+    tiny = rankers("lambdarank")[0].fit(X, Y, QID, sample_weight=weights * 2.0**-200)
+    plain = rankers("lambdarank")[0].fit(X, Y, QID, sample_weight=weights / weights.mean())
+    np.testing.assert_array_equal(tiny.predict(X), plain.predict(X))
     start = np.random.default_rng(0).normal(size=len(Y)).astype(np.float32)
     theirs = rankers("rank:ndcg", ndcg_exp_gain=False)[1].fit(X, Y, qid=QID, base_margin=start)
     ours = br.XGBoostRanker(None, n_estimators=5, gain="linear", n_jobs=1).fit(
@@ -486,3 +489,16 @@ def test_the_flow_of_a_script_for_xgbranker(tmp_path):
     loaded = xgboost.XGBRanker()
     loaded.load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.predict(valid), scores)
+
+
+@pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
+def test_weights_of_documents_multiply_rows_as_in_lightgbm(objective):
+    weights = np.random.default_rng(0).uniform(0.2, 3.0, len(Y))
+    weights[:4] = 0
+    routed = {"group": SIZES, "sample_weight": weights}
+    ours, theirs = (one.fit(X, Y, **routed).predict(X) for one in rankers(objective))
+    np.testing.assert_array_equal(ours, theirs)
+    plain = rankers(objective)[0].fit(X, Y, QID).predict(X)
+    assert abs(ours - plain).max() > 0.1
+    with pytest.raises(ValueError, match="differs within query.*XGBoost takes one weight per"):
+        rankers("rank:ndcg")[0].fit(X, Y, **routed)

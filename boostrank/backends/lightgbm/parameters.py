@@ -24,6 +24,7 @@ OBJECTIVE_ALIASES: Mapping[str | None, str] = {
     None: "lambdarank",
     **dict.fromkeys(("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "rank_xendcg"),
 }
+WEIGHS_DOCUMENTS = True
 DECIDING_METRIC = 0
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
