@@ -146,7 +146,7 @@ def unit_mean(weights: Floats, *, keep_ordinary: bool = False) -> Floats:
     >>> unit_mean(np.array([0.0, 10.0, 30.0])).tolist()
     [0.0, 0.5, 1.5]
     """
-    return scale_weights(weights, weights.sum(), np.count_nonzero(weights), keep_ordinary)
+    return scale_weights(weights, weights.sum(), float(np.count_nonzero(weights)), keep_ordinary)
 
 
 def scale_weights(

@@ -420,6 +420,7 @@ class BoostedRanker(TrainedModel):
             callbacks,
             verbose,
             self._model_to_continue(init_model, prepared.features),
+            has_eval_set=bool(eval_set),
         )
         specification = specify(
             settings, prepared.features, prepared.data.X.shape, prepared.random_state, rounds

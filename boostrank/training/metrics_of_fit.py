@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from boostrank.backends.interface import LibraryParameters
 from boostrank.inputs.arrays import Floats, as_list
 from boostrank.inputs.checks import is_number
 from boostrank.metrics import Measure, get_measure
@@ -180,6 +181,89 @@ def as_metrics(
     return tuple(expanded), names
 
 
+class Asked(NamedTuple):
+    """The metrics that a user asked for, and which of their results decides on early stopping.
+
+    Attributes
+    ----------
+    of_fit, of_parameters : list
+        Names, measures and functions that were given to ``fit``, and as parameters of the ranker.
+    eval_at : int or list of int, optional
+    deciding : int or None
+        The place of the result; None means that each metric may end the training.
+    """
+
+    of_fit: list[Any]
+    of_parameters: list[Any]
+    eval_at: object
+    deciding: int | None
+
+
+def of_library(
+    library: LibraryParameters,
+    asked: Asked,
+    default: tuple[str, tuple[int | None, ...]],
+    has_eval_set: bool,
+) -> Asked:
+    """The metrics of the library's own ranker, beside an objective of the library.
+
+    Parameters
+    ----------
+    library : LibraryParameters
+    asked : Asked
+    default : tuple of str and tuple of int
+        The metric of the objective and its cutoffs.
+    has_eval_set : bool
+        Whether the user gave validation sets, as to the library's own ranker.
+    """
+    if library.ADDS_METRIC:
+        return _with_added_metric(library, asked, default, has_eval_set)
+    if not asked.of_fit and not asked.of_parameters:
+        if asked.eval_at is not None:
+            return asked
+        return Asked([default[0]], [], default[1], -1)
+    return asked._replace(
+        of_fit=[_own_or_same(library, metric) for metric in asked.of_fit],
+        of_parameters=[_own_or_same(library, metric) for metric in asked.of_parameters],
+    )
+
+
+def _with_added_metric(
+    library: LibraryParameters,
+    asked: Asked,
+    default: tuple[str, tuple[int | None, ...]],
+    has_eval_set: bool,
+) -> Asked:
+    """The metrics of a ranker that adds that of its objective to those of ``fit``."""
+    given = [*asked.of_fit, *asked.of_parameters]
+    names = [name for name in given if isinstance(name, str)]
+    known = [library.own_metric(name) for name in names if not _is_no_metric(name)]
+    if None in known or any(isinstance(metric, Measure) for metric in given):
+        # The library does not have one of them.
+        return asked
+    functions = [metric for metric in given if not isinstance(metric, str)]
+    added = [] if asked.of_parameters else [default[0]]
+    # A dict keeps the first of equal names.
+    own = list(dict.fromkeys([*known, *added]))
+    # Such a ranker sorts the cutoffs.
+    cutoffs = sorted(as_list(default[1] if asked.eval_at is None else asked.eval_at))
+    deciding = asked.deciding
+    if has_eval_set:
+        deciding = None
+    elif not given:
+        deciding = -1
+    elif not isinstance(given[0], str):
+        # Functions come after the results of the names.
+        deciding = len(own) * len(cutoffs)
+    return Asked([*own, *functions], [], cutoffs, deciding)
+
+
+def _own_or_same(library: LibraryParameters, metric: Any) -> Any:
+    """The library's own metric that a name means, or the metric itself."""
+    own = library.own_metric(metric) if isinstance(metric, str) else None
+    return metric if own is None else own
+
+
 def _is_no_metric(metric: object) -> bool:
     return isinstance(metric, str) and metric in _NO_METRIC
 
@@ -203,6 +287,8 @@ def _measures(text: str, cutoffs: list[int], dcg: DCG) -> dict[str, Measure]:
     name = _OTHER_NAMES.get(name, name)
     own_name = "precision" if name == "pre" else name
     measure = get_measure(library + colon + own_name + at + cutoff)
+    if end and library:
+        measure = get_measure(measure, empty="zero")
     is_ndcg = name == "ndcg"
     if is_ndcg and library:
         # The libraries' metrics have the gain of the training.

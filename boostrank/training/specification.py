@@ -32,6 +32,8 @@ class RoundArguments:
     callbacks: Sequence[Any] | None = None
     verbose: bool | int | str = False
     init_model: Any = None
+    #: Whether validation sets were given; None if it is not known.
+    has_eval_set: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,14 @@ class Metrics:
         An empty tuple means the default measure of the labels.
     names : dict of str to str
         The names that the user has for them, by their own.
-    deciding : int
-        The place of the one that decides on early stopping, if the user names none.
+    deciding : int or None
+        The place of the one that decides on early stopping, if the user names none; None means that
+        each of them may end the training, as in LGBMRanker.
     """
 
     metrics: tuple[Metric, ...]
     names: dict[str, str]
-    deciding: int
+    deciding: int | None
 
 
 def specify(
@@ -75,7 +78,7 @@ def specify(
     rate = parameters[backend.parameters.PARAMETERS["learning_rate"]]
     rounds = defaults.rounds(settings, rate, stops_early)
     metrics = _metrics(settings, arguments)
-    deciding: str | int = metrics.deciding
+    deciding: str | int | None = metrics.deciding
     if arguments.early_stopping_metric is not None:
         deciding = arguments.early_stopping_metric
     n_earlier = 0
@@ -145,15 +148,14 @@ def _check_verbose(verbose: bool | int | str) -> None:
 def _metrics(settings: Settings, arguments: RoundArguments) -> Metrics:
     """The metrics of ``fit``, and then those of the parameters.
 
-    The library's own objectives have the metrics of its own ranker, of which the last one decides,
-    if there are no others and no cutoff.
+    The library's own objectives have the metrics of its own ranker, if all names are the library's.
     """
     given = arguments.eval_metric, arguments.eval_at, settings.eval_metric, settings.eval_at
     native = settings.loss.native_objective
     if native is None and all(value is None for value in given):
         return Metrics((), {}, 0)
     # Imported on use: most trainings have no metrics.
-    from boostrank.training.metrics_of_fit import as_metrics
+    from boostrank.training import metrics_of_fit
 
     library = settings.backend.parameters
     eval_at = arguments.eval_at
@@ -165,13 +167,15 @@ def _metrics(settings: Settings, arguments: RoundArguments) -> Metrics:
         is_repeated = isinstance(metric, str) and metric in parameters
         if not is_repeated:
             of_fit.append(metric)
-    deciding = 0
+    deciding: int | None = 0
     if parameters and not of_fit:
         deciding = library.DECIDING_METRIC
-    has_none = not of_fit and not parameters
-    if has_none and native is not None and eval_at is None and settings.k is None:
-        name, eval_at = library.native_metric(native, settings.native)
-        of_fit = [name]
-        deciding = -1
-    metrics, names = as_metrics([*of_fit, *parameters], eval_at, settings.dcg)
-    return Metrics(metrics, names, deciding)
+    is_own = native is not None and (of_fit or parameters or settings.k is None)
+    asked = metrics_of_fit.Asked(of_fit, parameters, eval_at, deciding)
+    if native is not None and is_own:
+        default = library.native_metric(native, settings.native)
+        asked = metrics_of_fit.of_library(library, asked, default, bool(arguments.has_eval_set))
+    metrics, names = metrics_of_fit.as_metrics(
+        [*asked.of_fit, *asked.of_parameters], asked.eval_at, settings.dcg
+    )
+    return Metrics(metrics, names, asked.deciding)

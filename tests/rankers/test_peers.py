@@ -2,8 +2,8 @@
 for bit.
 
 There are two differences, which are documented: our scores of a random forest are sums over its
-trees; and our NDCG of a query without relevant documents is 0. Parameters of trees with our losses are tested in
-test_native_training.py."""
+trees; and measures of boostrank count a query without relevant documents as 0. Parameters of trees
+with our losses are tested in test_native_training.py."""
 
 import inspect
 import re
@@ -500,5 +500,42 @@ def test_weights_of_documents_multiply_rows_as_in_lightgbm(objective):
     np.testing.assert_array_equal(ours, theirs)
     plain = rankers(objective)[0].fit(X, Y, QID).predict(X)
     assert abs(ours - plain).max() > 0.1
-    with pytest.raises(ValueError, match="differs within query.*XGBoost takes one weight per"):
+    with pytest.raises(ValueError, match=r"differs within query.*XGBoost takes one weight per"):
         rankers("rank:ndcg")[0].fit(X, Y, **routed)
+
+
+def own_metric(labels, scores):
+    return "own", -float(np.abs(labels - scores).mean()), True
+
+
+@of_lightgbm
+@pytest.mark.parametrize(
+    "metric", [None, "ndcg", "map", ["map", "ndcg"], "None", own_metric], ids=str
+)
+@pytest.mark.parametrize("cutoffs", [None, [10], [3, 1]], ids=str)
+@pytest.mark.parametrize("parameters", [{}, {"metric": "map"}, {"eval_at": [2]}], ids=str)
+def test_metrics_of_lightgbms_objective_are_those_of_lgbmranker(metric, cutoffs, parameters):
+    rounded = X.round(), X_VALID.round()  # Few values give ties.
+    sets = {"eval_set": [(rounded[1], Y_VALID)], "eval_group": [np.bincount(QID_VALID)]}
+    if metric is not None:
+        sets["eval_metric"] = metric
+    if cutoffs is not None:
+        sets["eval_at"] = cutoffs
+    fitted = []
+    for stops in ({"early_stopping_rounds": 5}, {}):
+        for ranker in rankers("lambdarank", n_estimators=60, **parameters, **stops):
+            callbacks = [] if stops else [lightgbm.early_stopping(5, verbose=False)]
+            if metric == "None":
+                ranker.set_params(early_stopping_rounds=None)
+                callbacks = []
+            fitted.append(ranker.fit(rounded[0], Y, group=SIZES, callbacks=callbacks, **sets))
+    for ours, theirs in (fitted[:2], fitted[2:]):
+        expected = theirs.evals_result_.get("valid_0", {})
+        if metric == "None" and not expected:
+            continue
+        values = ours.evals_result_["valid_0"]
+        assert list(values) == list(expected)
+        for name in values:
+            np.testing.assert_allclose(values[name], expected[name], atol=1e-6)
+        assert ours.best_iteration_ == theirs.n_estimators_ or theirs.best_iteration_
+        np.testing.assert_array_equal(ours.predict(X_VALID), theirs.predict(X_VALID))
