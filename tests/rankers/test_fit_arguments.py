@@ -221,7 +221,7 @@ def test_metrics_of_the_training_data_are_those_of_the_model(data, parameters):
     settings = {"n_estimators": 9, "subsample": 0.7, "subsample_freq": 1, **parameters}
     objective = "softmax" if "boosting" in parameters else "lambdarank"
     ranker = small(br.LightGBMRanker, objective, **settings).fit(
-        *data, eval_set=[data], eval_metric="ndcg"
+        *data, eval_set=[data], eval_metric=br.get_measure("ndcg")
     )
     expected = br.ndcg_score(data[1], ranker.predict(data[0]), data[2])
     assert ranker.best_score_["training"]["ndcg"] == pytest.approx(expected, abs=1e-12)
