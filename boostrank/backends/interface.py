@@ -40,9 +40,10 @@ class LibraryParameters(Protocol):
     #: Whether these objectives multiply the gradient of each document by its weight; otherwise they
     #: take one weight per query.
     WEIGHS_DOCUMENTS: bool
-    #: Whether the library's own ranker computes the metric of its objective beside those that are
-    #: arguments of ``fit``. It then stops as soon as one of all metrics does not improve.
-    ADDS_METRIC: bool
+    #: For a library whose own ranker computes the metric of its objective beside those of ``fit``,
+    #: and stops as soon as one of them does not improve: its metrics, such as "lightgbm:ndcg", by
+    #: its names of them. Otherwise it is empty.
+    OWN_METRICS: Mapping[str, str]
     #: Which one of the metrics that are a parameter of the library's own ranker decides: 0, or -1
     #: for the last one.
     DECIDING_METRIC: int
@@ -94,12 +95,6 @@ class LibraryParameters(Protocol):
         self, objective: str, parameters: Parameters
     ) -> tuple[str, tuple[int | None, ...]]:
         """The metric of the library's own ranker for a native objective, and its cutoffs."""
-
-    def own_metric(self, name: str) -> str | None:
-        """The library's own metric of a name of the library, as "lightgbm:ndcg"; None for others.
-
-        Beside an objective of the library, such a name means this metric.
-        """
 
     def native_parameters(self, objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
         """Parameters that set the gain of `dcg` for a native objective, if it has a gain.

@@ -340,11 +340,15 @@ class BoostedRanker(TrainedModel):
             :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. With an
             objective of the library and without `k`, the default is that of the library's own
             ranker, "lightgbm:ndcg" at the ranks 1 to 5 or for instance "xgboost:ndcg@32", of which
-            the last one decides on early stopping. "lightgbm:ndcg@5" and "xgboost:ndcg@5" are the
-            library's own metric with the ranker's gain, with which early stopping finds the round
-            that the library's own ranker finds: the measures of boostrank average over ties, and
-            the libraries rank tied documents by row. With weights of queries without a relevant
-            document, they still differ.
+            the last one decides on early stopping. Beside an objective of LightGBM and an
+            `eval_set`, names without a cutoff, "ndcg" and "map", are LightGBM's own metrics at
+            `eval_at`, or at the ranks 1 to 5, and its "ndcg" is always added, as in LGBMRanker; as
+            there, `early_stopping_rounds` then ends the training as soon as one of them does not
+            improve. "lightgbm:ndcg@5" and "xgboost:ndcg@5" are the library's own metric with the
+            ranker's gain, with which early stopping finds the round that the library's own ranker
+            finds: the measures of boostrank, such as "ndcg@5", average over ties, and the libraries
+            rank tied documents by row. With weights of queries without a relevant document, they
+            still differ. Without validation sets, metrics are not computed.
         eval_at : int or list of int, optional
             Cutoffs of the names in `eval_metric` that have none, as in LightGBM. "ndcg" then has
             the ranker's `gain` and `discount`, and it is the only metric if there is no other one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,7 +205,7 @@ def of_library(
     default: tuple[str, tuple[int | None, ...]],
     has_eval_set: bool,
 ) -> Asked:
-    """The metrics of the library's own ranker, beside an objective of the library.
+    """The metrics beside an objective of the library, as its own ranker has them.
 
     Parameters
     ----------
@@ -216,52 +216,32 @@ def of_library(
     has_eval_set : bool
         Whether the user gave validation sets, as to the library's own ranker.
     """
-    if library.ADDS_METRIC:
-        return _with_added_metric(library, asked, default, has_eval_set)
-    if not asked.of_fit and not asked.of_parameters:
-        if asked.eval_at is not None:
-            return asked
-        return Asked([default[0]], [], default[1], -1)
-    return asked._replace(
-        of_fit=[_own_or_same(library, metric) for metric in asked.of_fit],
-        of_parameters=[_own_or_same(library, metric) for metric in asked.of_parameters],
-    )
+    if has_eval_set and library.OWN_METRICS:
+        return _with_added_metric(library.OWN_METRICS, asked, default)
+    if asked.of_fit or asked.of_parameters or asked.eval_at is not None:
+        return asked
+    return Asked([default[0]], [], default[1], -1)
 
 
 def _with_added_metric(
-    library: LibraryParameters,
-    asked: Asked,
-    default: tuple[str, tuple[int | None, ...]],
-    has_eval_set: bool,
+    own_metrics: Mapping[str, str], asked: Asked, default: tuple[str, tuple[int | None, ...]]
 ) -> Asked:
-    """The metrics of a ranker that adds that of its objective to those of ``fit``."""
+    """The metrics of LGBMRanker, which adds that of its objective to those of ``fit``.
+
+    They are those that were asked for if it does not have one of them.
+    """
     given = [*asked.of_fit, *asked.of_parameters]
-    names = [name for name in given if isinstance(name, str)]
-    known = [library.own_metric(name) for name in names if not _is_no_metric(name)]
-    if None in known or any(isinstance(metric, Measure) for metric in given):
-        # The library does not have one of them.
-        return asked
     functions = [metric for metric in given if not isinstance(metric, str)]
-    added = [] if asked.of_parameters else [default[0]]
-    # A dict keeps the first of equal names.
-    own = list(dict.fromkeys([*known, *added]))
-    # Such a ranker sorts the cutoffs.
+    names = [name for name in given if isinstance(name, str) and not _is_no_metric(name)]
+    if not set(names) <= own_metrics.keys() or any(isinstance(one, Measure) for one in functions):
+        return asked
+    own = [own_metrics[name] for name in names]
+    if not asked.of_parameters:
+        own.append(default[0])
+    # LightGBM sorts the cutoffs, and computes functions last. A dict keeps the first of two equal
+    # metrics.
     cutoffs = sorted(as_list(default[1] if asked.eval_at is None else asked.eval_at))
-    deciding = asked.deciding
-    if has_eval_set:
-        deciding = None
-    elif not given:
-        deciding = -1
-    elif not isinstance(given[0], str):
-        # Functions come after the results of the names.
-        deciding = len(own) * len(cutoffs)
-    return Asked([*own, *functions], [], cutoffs, deciding)
-
-
-def _own_or_same(library: LibraryParameters, metric: Any) -> Any:
-    """The library's own metric that a name means, or the metric itself."""
-    own = library.own_metric(metric) if isinstance(metric, str) else None
-    return metric if own is None else own
+    return Asked([*dict.fromkeys(own), *functions], [], cutoffs, None)
 
 
 def _is_no_metric(metric: object) -> bool:
@@ -287,8 +267,6 @@ def _measures(text: str, cutoffs: list[int], dcg: DCG) -> dict[str, Measure]:
     name = _OTHER_NAMES.get(name, name)
     own_name = "precision" if name == "pre" else name
     measure = get_measure(library + colon + own_name + at + cutoff)
-    if end and library:
-        measure = get_measure(measure, empty="zero")
     is_ndcg = name == "ndcg"
     if is_ndcg and library:
         # The libraries' metrics have the gain of the training.

@@ -14,6 +14,7 @@ from boostrank.backends.progress import BAR
 from boostrank.backends.records import TrainingSpecification
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
+from boostrank.inputs.warnings import warn
 from boostrank.training import defaults
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import Settings
@@ -175,7 +176,13 @@ def _metrics(settings: Settings, arguments: RoundArguments) -> Metrics:
     if native is not None and is_own:
         default = library.native_metric(native, settings.native)
         asked = metrics_of_fit.of_library(library, asked, default, bool(arguments.has_eval_set))
-    metrics, names = metrics_of_fit.as_metrics(
-        [*asked.of_fit, *asked.of_parameters], asked.eval_at, settings.dcg
-    )
+    try:
+        metrics, names = metrics_of_fit.as_metrics(
+            [*asked.of_fit, *asked.of_parameters], asked.eval_at, settings.dcg
+        )
+    except ValueError as error:
+        if arguments.has_eval_set is not False or settings.validation_fraction is not None:
+            raise
+        warn(f"eval_metric: {error}. Without validation queries, metrics are not computed")
+        return Metrics((), {}, 0)
     return Metrics(metrics, names, asked.deciding)

@@ -440,3 +440,16 @@ def test_parameters_without_a_default_of_the_library_may_not_be_none(ranker_clas
             ranker.fit(*data)
     else:
         assert ranker.fit(*data).feature_importances_.shape == (data[0].shape[1],)
+
+
+def test_a_metric_without_validation_sets_is_not_computed(ranker_class, data):
+    plain = small(ranker_class).fit(*data)
+    for metric in ("ndgc", ["ndcg@5", "mpa"]):
+        with pytest.warns(UserWarning, match="did you mean.*not computed") as caught:
+            ranker = small(ranker_class).fit(*data, eval_metric=metric)
+        assert len(caught) == 1
+        np.testing.assert_array_equal(ranker.predict(data[0]), plain.predict(data[0]))
+        for sets in ({"eval_set": [data]}, {}):
+            held_out = {} if sets else {"validation_fraction": 0.3}
+            with pytest.raises(ValueError, match="did you mean"):
+                small(ranker_class, **held_out).fit(*data, eval_metric=metric, **sets)

@@ -20,12 +20,17 @@ from boostrank.ndcg.dcg import DCG
 
 LIBRARY = "LightGBM"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
+_XENDCG = ("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {
     None: "lambdarank",
-    **dict.fromkeys(("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "rank_xendcg"),
+    **dict.fromkeys(_XENDCG, "rank_xendcg"),
+}
+#: LightGBM has no names with cutoffs.
+OWN_METRICS: Mapping[str, str] = {
+    **dict.fromkeys(("ndcg", *NATIVE_OBJECTIVES, *_XENDCG), "lightgbm:ndcg"),
+    **dict.fromkeys(("map", "mean_average_precision"), "lightgbm:map"),
 }
 WEIGHS_DOCUMENTS = True
-ADDS_METRIC = True
 DECIDING_METRIC = 0
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
@@ -92,12 +97,6 @@ FEATURE_NAMES = features.NameCode(r"\s\x00-\x1f\",:\[\]{}=")
 #: More bytes than the table of all names takes, which are 7,000 in LightGBM 4.7.
 _BUFFER_BYTES = 2**20
 
-_XENDCG = ("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
-# LightGBM's metrics of rankings by its names of them.
-_OWN_METRICS: Mapping[str, str] = {
-    **dict.fromkeys(("ndcg", "lambdarank", *_XENDCG), "lightgbm:ndcg"),
-    **dict.fromkeys(("map", "mean_average_precision"), "lightgbm:map"),
-}
 _METRIC = "give the metric as eval_metric to fit"
 _FILES = (
     "it is for data and models that LightGBM's command line reads from files and writes to files"
@@ -243,14 +242,6 @@ def refused_parameters(parameters: Parameters, objective: str | None) -> Mapping
 def native_metric(objective: str, parameters: Parameters) -> tuple[str, tuple[int | None, ...]]:
     """NDCG, at the cutoffs that LGBMRanker has by default."""
     return "lightgbm:ndcg", (1, 2, 3, 4, 5)
-
-
-def own_metric(name: str) -> str | None:
-    """LightGBM's own metric of a name without a cutoff, as "lightgbm:ndcg"; None for other names.
-
-    LightGBM has no names with cutoffs.
-    """
-    return _OWN_METRICS.get(name)
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cache
 from typing import Any
@@ -21,7 +20,7 @@ LIBRARY = "XGBoost"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {None: "rank:ndcg"}
 WEIGHS_DOCUMENTS = False
-ADDS_METRIC = False
+OWN_METRICS: Mapping[str, str] = {}
 #: The last metric decides in XGBoost.
 DECIDING_METRIC = -1
 #: XGBoost's default of `lambdarank_num_pair_per_sample`, up to which rank it looks for pairs.
@@ -170,12 +169,6 @@ def native_metric(objective: str, parameters: Parameters) -> tuple[str, tuple[in
     if parameters.get("lambdarank_pair_method", "topk") == "topk":
         cutoff = parameters.get("lambdarank_num_pair_per_sample", PAIRS_CUTOFF)
     return metric, (cutoff,)
-
-
-def own_metric(name: str) -> str | None:
-    """XGBoost's own metric of a name such as "ndcg@10", as "xgboost:ndcg@10"; None for others."""
-    is_own = re.fullmatch(r"(ndcg|map)(@[0-9]+)?-?", name)
-    return f"xgboost:{name}" if is_own else None
 
 
 def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, Any]:
