@@ -32,6 +32,7 @@ from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
 from boostrank.inputs.checks import check_count, check_flag, is_count, named_part
 from boostrank.inputs.random_state import as_random_state
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
+from boostrank.metrics.labels import fractions_are_named, warn_of_fractions
 from boostrank.model_selection import QueryKFold, with_validation
 from boostrank.model_selection.estimators import accept_qid, needs_validation
 from boostrank.model_selection.splits import make_folds
@@ -201,6 +202,7 @@ def compare(
         measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
     measures = named_measures(measures)
     _check_test_labels(measures, drawn)
+    _warn_of_fractions(measures, drawn)
     for draw in draws[1:]:
         _check_test_labels(measures, draw())
     folder = None if results is None else Path(results)
@@ -283,7 +285,8 @@ def _values(
 ) -> pd.DataFrame:
     """The measures of the test queries of a fold, and what is known of the training."""
     test = job.fold.test
-    values: Any = evaluate(test.y, result.scores, test.qid, measures, per_query=True)
+    with fractions_are_named():
+        values: Any = evaluate(test.y, result.scores, test.qid, measures, per_query=True)
     # reset_index() of pandas fails for texts that Arrow does not have.
     ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
     columns = {
@@ -362,6 +365,13 @@ def _folds_of_rows(X: Any, y: Any, qid: ArrayLike | None, cv: Splitter) -> list[
         ]
 
 
+def _warn_of_fractions(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
+    """Warn once of labels between 0 and 1 that measures do not count."""
+    arrays = [as_array(fold.test.y, "y") for fold in folds if not isinstance(fold.test.y, Labels)]
+    if arrays:
+        warn_of_fractions(measures.values(), np.concatenate(arrays))
+
+
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
     """Raise ValueError for test labels of another kind than a measure needs."""
     for fold in folds:
@@ -372,5 +382,6 @@ def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -
                 labels = y.group(queries).values
             else:
                 labels = queries.group(as_array(y, "y"))
-            for measure in measures.values():
-                measure.bind(labels, queries)
+            with fractions_are_named():
+                for measure in measures.values():
+                    measure.bind(labels, queries)

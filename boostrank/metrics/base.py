@@ -14,7 +14,12 @@ from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_choice, check_flag, check_settings, refuse_first
 from boostrank.kernels.first_ranks import for_each_ranked
 from boostrank.kernels.ranked_measures import PerBlock, RankedMeasure, ranked_measure
-from boostrank.metrics.labels import CheckedLabels, GroupedLabels, labels_scores_queries
+from boostrank.metrics.labels import (
+    CheckedLabels,
+    GroupedLabels,
+    labels_scores_queries,
+    warn_of_fractions,
+)
 from boostrank.metrics.names import measure_name, register
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
@@ -475,6 +480,9 @@ class QueryMeasure(Measure):
     ) -> BoundMeasure:
         self.check_domain("arrays")
         checked = self._checked(labels)
+        # Trainings, which bind Labels, look at them once for all measures.
+        if not isinstance(labels, Labels):
+            warn_of_fractions([self], checked)
         check_lengths(queries=queries.n_documents, labels=len(checked))
         prepared = self.prepare(GroupedLabels(checked, queries))
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
@@ -551,6 +559,8 @@ def compute_measures(
     weights : ndarray, shape (n_queries,)
     per_query : bool
     """
+    measures = list(measures)
+    warn_of_fractions(measures, labels)
     grouped = GroupedLabels(labels, queries)
     bound = [
         BoundQueryMeasure(measure, queries, measure.prepare(grouped), weights)

@@ -10,6 +10,7 @@ import pandas as pd
 from boostrank.comparison.comparison import Comparison, check_named
 from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import named_part
+from boostrank.metrics.labels import fractions_are_named, warn_of_fractions
 from boostrank.runs import evaluate_run
 from boostrank.runs.evaluation import MeasuresOfRuns, evaluated_queries, measures_of_runs
 from boostrank.runs.trec_tables import (
@@ -120,9 +121,10 @@ def compare_runs(
     query_of_judgments = numbered.numbers[: len(all_judgments)]
     judgments = all_judgments[is_evaluated[query_of_judgments]]
     relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
+    warn_of_fractions(named.values(), judgments[RELEVANCE].to_numpy())
     by_run = []
     for name, table in tables.items():
-        with named_part(f"the run {name}"):
+        with named_part(f"the run {name}"), fractions_are_named():
             values = evaluate_run(
                 judgments, table, named, ties=ties, queries="judged", per_query=True
             )

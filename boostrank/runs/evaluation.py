@@ -14,7 +14,7 @@ from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
-from boostrank.metrics.labels import GroupedLabels
+from boostrank.metrics.labels import GroupedLabels, warn_of_fractions
 from boostrank.metrics.names import MEASURES, base_name
 from boostrank.metrics.query_groups import as_groups, table_of_queries
 from boostrank.metrics.registry import (
@@ -168,6 +168,7 @@ def evaluate_run(
     if by is not None:
         groups = groups_by_id(by, ids, judgments, retrieved)
     labels = GroupedLabels(judged.labels, judged.queries, judged.judgments)
+    warn_of_fractions(ours.values(), judged.labels)
     of_queries = per_query or groups is not None
     results: dict[str, Floats | float] = {}
     for name, measure in checked.items():
