@@ -39,7 +39,13 @@ EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
 
 
 def fill_undefined(
-    values: Floats, undefined: Bools, queries: Queries, empty: Empty, weights: Floats, reason: str
+    values: Floats,
+    undefined: Bools,
+    queries: Queries,
+    empty: Empty,
+    weights: Floats,
+    reason: str,
+    measure: str,
 ) -> Floats:
     """Replace the values of queries for which a measure is undefined (0/0).
 
@@ -52,6 +58,8 @@ def fill_undefined(
         Value of undefined queries: 0, 1, NaN, which leaves them out of the mean, or an error.
     reason : str
         The end of the sentence "The measure is undefined for a query that ...", for the error.
+    measure : str
+        The name of the measure, for the error.
 
     Raises
     ------
@@ -63,9 +71,8 @@ def fill_undefined(
         refuse_first(undefined, lambda i: f"query {str(queries.ids[i])!r} {reason}, {advice}")
     filled = np.where(undefined, EMPTY[empty], values)
     if not weights[~np.isnan(filled)].any():
-        raise ValueError(
-            "no query is left to average: the metric is undefined for each with a positive weight"
-        )
+        with_weight = "" if weights.all() else " of positive weight"
+        raise ValueError(f"no query is left to average for {measure}: each{with_weight} {reason}")
     return filled
 
 
@@ -531,7 +538,9 @@ class BoundQueryMeasure(BoundMeasure):
         measure = self.measure
         undefined = self.prepared.undefined | np.isnan(values)
         reason = measure.reason.format(measure)
-        return fill_undefined(values, undefined, self.queries, measure.empty, self._weights, reason)
+        return fill_undefined(
+            values, undefined, self.queries, measure.empty, self._weights, reason, str(measure)
+        )
 
     def mean_of(self, values: Floats) -> float:
         """Weighted mean of the values of queries, or the summary of the measure."""
