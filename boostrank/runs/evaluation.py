@@ -29,7 +29,7 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import TIES, RankedBlock
 from boostrank.queries.segments import Segments, Values
 from boostrank.queries.weights import query_weights
-from boostrank.runs.names import GROUPS, as_ir_measures, parse_name
+from boostrank.runs.names import as_ir_measures, members, parse_name
 from boostrank.runs.trec_tables import (
     QUERY,
     RELEVANCE,
@@ -208,7 +208,7 @@ def measures_of_runs(measures: MeasuresOfRuns) -> dict[str, MeasureOfRuns]:
         listed = measures
         if isinstance(measures, str):
             listed = [measures]
-        measures = [measure for item in listed for measure in GROUPS.get(str(item), [item])]
+        measures = [measure for item in listed for measure in members(str(item)) or [item]]
     named = by_name(measures, _measure_of_runs)
     for measure in named.values():
         if isinstance(measure, Measure):
