@@ -128,15 +128,22 @@ def members(text: str) -> list[str] | None:
 
 
 def _parse_ranx(text: str) -> ParsedName | None:
-    """Parse a name of ranx that is none of ours; None for others."""
+    """Parse a name of ranx that is none of ours; None for others.
+
+    Raises ValueError for a measure whose definition differs from ours.
+    """
     base, at, number = text.partition("@")
     rbp = _RBP.fullmatch(base)
     if rbp is not None:
-        name, settings = "rbp", {"p": float(rbp[1])}
-    elif base in _OF_RANX:
-        name, settings = _OF_RANX[base][0], dict(_OF_RANX[base][1])
-    else:
+        raise ValueError(
+            f"{text!r} has the grade as its gain in ranx, so that it may be above 1: write "
+            f"'rbp(p=0{rbp[1]}){at}{number}', for which documents are relevant or not, or for the "
+            "same get_measure('dcg', gain='linear', discount=lambda ranks: "
+            "(1 - p) * p ** (ranks - 1))"
+        )
+    if base not in _OF_RANX:
         return None
+    name, settings = _OF_RANX[base]
     parsed = names_of_measures.parse_name(name + at + number)
     return None if parsed is None else ParsedName(name, {**settings, **parsed.settings})
 

@@ -224,3 +224,36 @@ def test_the_first_of_equally_good_rounds_is_kept(ranker_class, dart):
     assert ranker.best_iteration_ == 1
     first = ranker_class("softmax", **{**settings, "n_estimators": 1}).fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.predict(X), first.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("objective", "of_lightgbm", "of_xgboost"),
+    [
+        ("rank:ndcg", "lambdarank", None),
+        ("rank:pairwise", "pairwise-logistic", None),
+        ("rank:map", "lambdarank", None),
+        ("rank:ndgc", "lambdarank", "rank:ndcg"),
+        ("lambdarank", None, "rank:ndcg"),
+        ("rank_xendcg", None, "softmax"),
+        ("xendcg", None, "softmax"),
+        ("YetiRank", "softmax", "softmax"),
+        ("YetiRankPairwise", "softmax", "softmax"),
+        ("QuerySoftMax", "softmax", "softmax"),
+        ("PairLogit", "pairwise-logistic", "pairwise-logistic"),
+        ("QueryRMSE", "pairwise-squared", "pairwise-squared"),
+        ("LambdaMart", "lambdarank", "rank:ndcg"),
+    ],
+)
+def test_an_objective_of_another_library_is_told_its_counterpart(
+    objective, of_lightgbm, of_xgboost
+):
+    X, y, qid = br.make_ranking(n_queries=9, random_state=0)
+    for ranker_class, name in ((br.LightGBMRanker, of_lightgbm), (br.XGBoostRanker, of_xgboost)):
+        ranker = ranker_class(objective, n_estimators=1, n_jobs=1)
+        if name is None:
+            ranker.set_params(objective=objective)
+            labels = (y > 0).astype(float) if objective == "rank:map" else y
+            ranker.fit(X, labels, qid)
+            continue
+        with pytest.raises(ValueError, match=rf"did you mean '{name}'"):
+            ranker.fit(X, y, qid)

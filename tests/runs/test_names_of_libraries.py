@@ -17,8 +17,6 @@ LABELS, SCORES, QID = [1, 0, 2, 1, 0, 1], [3.0, 2.0, 1.0, 0.5, 1.0, 0.5], list("
         ("hit_rate", "success"),
         ("f1@2", "f@2"),
         ("r-precision", "rprec"),
-        ("rbp.95", "rbp(p=0.95)"),
-        ("rbp.5", "rbp(p=0.5)"),
         ("dcg_burges@2", "dcg(gain=exp2)@2"),
         ("ndcg_burges@2", "ndcg(gain=exp2)@2"),
     ],
@@ -29,6 +27,18 @@ def test_a_name_of_ranx_is_our_measure(theirs, ours):
     assert br.evaluate(LABELS, SCORES, QID, [theirs]) == {theirs: expected}
     expected = br.evaluate_run(QRELS, RUN, [ours])[ours]
     assert br.evaluate_run(QRELS, RUN, [theirs]) == {theirs: expected}
+
+
+def test_a_measure_that_is_defined_in_another_way_is_an_error_that_says_how():
+    for evaluate in (
+        lambda: br.evaluate(LABELS, SCORES, QID, ["rbp.95@3"]),
+        lambda: br.evaluate_run(QRELS, RUN, ["rbp.95@3"]),
+    ):
+        with pytest.raises(ValueError, match=r"grade as its gain.*write 'rbp\(p=0.95\)@3'"):
+            evaluate()
+    same = br.get_measure("dcg@3", gain="linear", discount=lambda ranks: 0.05 * 0.95 ** (ranks - 1))
+    expected = np.mean([0.05 * (1 + 2 * 0.95**2), 0.05 * 0.95])
+    assert same(LABELS, SCORES, QID) == pytest.approx(expected)
 
 
 def test_a_number_of_hits_is_an_error_with_our_measure():
