@@ -136,7 +136,7 @@ def library_parameters(
         parameters["seed"] = int(seed)
     elif seed is not None:
         parameters["seed"] = int(random_state.randint(2**31 - 1))
-    return {**parameters, **native}
+    return {name: checks.plain_number(value) for name, value in {**parameters, **native}.items()}
 
 
 def _check_verbose(verbose: bool | int | str) -> None:

@@ -2,6 +2,7 @@
 subclasses."""
 
 import io
+import json
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -257,3 +258,34 @@ def test_an_objective_of_another_library_is_told_its_counterpart(
             continue
         with pytest.raises(ValueError, match=rf"did you mean '{name}'"):
             ranker.fit(X, y, qid)
+
+
+def test_numbers_of_numpy_are_numbers(ranker_class, tmp_path):
+    """XGBoost writes some parameters as JSON, which has no numbers of NumPy."""
+    X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+    plain = {
+        "n_estimators": 3,
+        "learning_rate": 0.25,
+        "max_depth": 3,
+        "max_bin": 31,
+        "n_jobs": 1,
+        "min_child_weight": 2.0,
+        "random_state": 1,
+        "reg_lambda": 0.5,
+        "colsample_bytree": 0.5,
+        "k": 5,
+    }
+    if ranker_class is br.XGBoostRanker:
+        plain |= {"max_leaves": 7, "max_delta_step": 0.5, "num_parallel_tree": 2}
+    of_numpy = {name: np.asarray(value)[()] for name, value in plain.items()}
+    assert isinstance(of_numpy["max_bin"], np.integer)
+    expected = ranker_class(**plain).fit(X, y, qid)
+    ranker = clone(ranker_class().set_params(**of_numpy)).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
+    ranker.save_model(tmp_path / "model.json")
+    loaded = ranker_class(**of_numpy).load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict(X), expected.predict(X))
+    # scikit-learn's clone needs the objects that were given.
+    assert all(ranker.get_params()[name] is value for name, value in of_numpy.items())
+    if ranker_class is br.XGBoostRanker:
+        json.dumps(ranker.get_xgb_params())
