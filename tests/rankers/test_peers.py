@@ -539,3 +539,25 @@ def test_metrics_of_lightgbms_objective_are_those_of_lgbmranker(metric, cutoffs,
             np.testing.assert_allclose(values[name], expected[name], atol=1e-6)
         assert ours.best_iteration_ == theirs.n_estimators_ or theirs.best_iteration_
         np.testing.assert_array_equal(ours.predict(X_VALID), theirs.predict(X_VALID))
+
+
+@pytest.mark.parametrize(
+    ("objective", "texts"),
+    [
+        ("rank:ndcg", {"monotone_constraints": "(1,0,-1,0,0,0,0,0,0,0)"}),
+        ("rank:ndcg", {"interaction_constraints": "[[0, 1, 2], [3, 4, 5, 6, 7, 8, 9]]"}),
+        ("rank:ndcg", {"interaction_constraints": "[[0, 1, 2]]"}),
+        ("lambdarank", {"monotone_constraints": "1,0,-1,0,0,0,0,0,0,0"}),
+        ("lambdarank", {"interaction_constraints": "[0,1,2],[3,4,5,6,7,8,9]"}),
+        ("lambdarank", {"interaction_constraints": "[0,1,2]"}),
+        ("lambdarank", {"feature_contri": "1,1,1,0.1,1,1,1,1,1,1"}),
+    ],
+    ids=str,
+)
+def test_constraints_may_be_the_texts_of_the_libraries(objective, texts):
+    ours, theirs = (one.fit(X, Y, group=SIZES).predict(X) for one in rankers(objective, **texts))
+    np.testing.assert_array_equal(ours, theirs)
+    assert not np.array_equal(ours, rankers(objective)[0].fit(X, Y, QID).predict(X))
+    (name,) = texts
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        rankers(objective, **{name: "(1,"})[0].fit(X, Y, QID)
