@@ -37,8 +37,6 @@ class LibraryParameters(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Other names that the library has for them; None stands for the default of its own ranker.
     OBJECTIVE_ALIASES: Mapping[str | None, str]
-    #: What objectives of other libraries are here, by their names there.
-    COUNTERPARTS: Mapping[str, str]
     #: Whether these objectives multiply the gradient of each document by its weight; otherwise they
     #: take one weight per query.
     WEIGHS_DOCUMENTS: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from boostrank.backends.interface import LibraryParameters
@@ -25,12 +25,6 @@ DEFAULT_LOSS = "softmax"
 ENTRY_POINTS = "boostrank.losses"
 # XGBoost itself would stop with an error, or take the weight of the first document of a query.
 _ONE_WEIGHT = f"XGBoost takes one weight per query. {DOCUMENT_WEIGHTS}"
-# What objectives of CatBoost are here.
-_COUNTERPARTS: Mapping[str, str] = {
-    **dict.fromkeys(("YetiRank", "YetiRankPairwise", "StochasticRank", "QuerySoftMax"), "softmax"),
-    **dict.fromkeys(("PairLogit", "PairLogitPairwise", "RankNet"), "pairwise-logistic"),
-    "QueryRMSE": "pairwise-squared",
-}
 #: What rankers take as their parameter `objective`.
 Objective = str | Loss | Callable[..., Any] | None
 
@@ -156,22 +150,14 @@ def resolve_loss(library: LibraryParameters, objective: Objective, normalize: st
         if loss is None:
             names = [*loss_names(), *library.NATIVE_OBJECTIVES]
             expected = f"one of {', '.join(names)}, or a Surrogate, EdgeLoss or function"
-            refuse("objective", objective, expected, _question(library, objective, names))
+            # Imported on use, for an error.
+            from boostrank.training.counterparts import question
+
+            refuse("objective", objective, expected, question(library.LIBRARY, objective, names))
         return loss
     if normalize != CONSISTENT_NORMALIZATION:
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {name!r}")
     return loss
-
-
-def _question(library: LibraryParameters, objective: object, names: list[str]) -> str:
-    """The question whether another objective is meant: the counterpart of another library's."""
-    counterparts = {**_COUNTERPARTS, **library.COUNTERPARTS}
-    in_lower_case = {name.lower(): name for name in counterparts}
-    counterpart = counterparts.get(in_lower_case.get(str(objective).lower(), ""))
-    if isinstance(objective, str) and counterpart is not None:
-        return f" (did you mean {counterpart!r}, its counterpart here?)"
-    # A misspelt name of the other library is nearer to that than to ours.
-    return did_you_mean(objective, [*names, *counterparts], counterparts)
 
 
 def bind(

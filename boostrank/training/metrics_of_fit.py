@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,17 @@ from sklearn.exceptions import UndefinedMetricWarning
 from boostrank.backends.interface import LibraryParameters
 from boostrank.inputs.arrays import Floats, as_list
 from boostrank.inputs.checks import is_number
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure, get_measure
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Values
 from boostrank.training.functions import UserFunction
+
+if TYPE_CHECKING:
+    from boostrank.training.settings import Settings
+    from boostrank.training.specification import RoundArguments
 
 #: The name of a metric, its value, and whether higher is better.
 Result = tuple[str, float, bool]
@@ -128,6 +133,47 @@ class BoundSklearnMetric(BoundFunctionMetric):
 
 #: A metric of validation sets.
 Metric = Measure | FunctionMetric
+
+
+def metrics_of_training(
+    settings: Settings, arguments: RoundArguments
+) -> tuple[tuple[Metric, ...], dict[str, str], int | None]:
+    """The metrics of a training, the user's names of them, and the place of the deciding one.
+
+    None in place of it means that each metric may end the training. See
+    :class:`boostrank.training.specification.Metrics`.
+
+    Warns if a name is unknown and there are no validation sets.
+    """
+    native = settings.loss.native_objective
+    library = settings.backend.parameters
+    eval_at = arguments.eval_at
+    if settings.eval_at is not None:
+        eval_at = settings.eval_at
+    parameters = as_list(settings.eval_metric)
+    of_fit = []
+    for metric in as_list(arguments.eval_metric):
+        is_repeated = isinstance(metric, str) and metric in parameters
+        if not is_repeated:
+            of_fit.append(metric)
+    deciding: int | None = 0
+    if parameters and not of_fit:
+        deciding = library.DECIDING_METRIC
+    is_own = native is not None and (of_fit or parameters or settings.k is None)
+    asked = Asked(of_fit, parameters, eval_at, deciding)
+    if native is not None and is_own:
+        default = library.native_metric(native, settings.native)
+        asked = of_library(library, asked, default, bool(arguments.has_eval_set))
+    try:
+        metrics, names = as_metrics(
+            [*asked.of_fit, *asked.of_parameters], asked.eval_at, settings.dcg
+        )
+    except ValueError as error:
+        if arguments.has_eval_set is not False or settings.validation_fraction is not None:
+            raise
+        warn(f"eval_metric: {error}. Without validation queries, metrics are not computed")
+        return (), {}, 0
+    return metrics, names, asked.deciding
 
 
 def as_metrics(

@@ -14,7 +14,6 @@ from boostrank.backends.progress import BAR
 from boostrank.backends.records import TrainingSpecification
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
-from boostrank.inputs.warnings import warn
 from boostrank.training import defaults
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import Settings
@@ -156,33 +155,6 @@ def _metrics(settings: Settings, arguments: RoundArguments) -> Metrics:
     if native is None and all(value is None for value in given):
         return Metrics((), {}, 0)
     # Imported on use: most trainings have no metrics.
-    from boostrank.training import metrics_of_fit
+    from boostrank.training.metrics_of_fit import metrics_of_training
 
-    library = settings.backend.parameters
-    eval_at = arguments.eval_at
-    if settings.eval_at is not None:
-        eval_at = settings.eval_at
-    parameters = as_list(settings.eval_metric)
-    of_fit = []
-    for metric in as_list(arguments.eval_metric):
-        is_repeated = isinstance(metric, str) and metric in parameters
-        if not is_repeated:
-            of_fit.append(metric)
-    deciding: int | None = 0
-    if parameters and not of_fit:
-        deciding = library.DECIDING_METRIC
-    is_own = native is not None and (of_fit or parameters or settings.k is None)
-    asked = metrics_of_fit.Asked(of_fit, parameters, eval_at, deciding)
-    if native is not None and is_own:
-        default = library.native_metric(native, settings.native)
-        asked = metrics_of_fit.of_library(library, asked, default, bool(arguments.has_eval_set))
-    try:
-        metrics, names = metrics_of_fit.as_metrics(
-            [*asked.of_fit, *asked.of_parameters], asked.eval_at, settings.dcg
-        )
-    except ValueError as error:
-        if arguments.has_eval_set is not False or settings.validation_fraction is not None:
-            raise
-        warn(f"eval_metric: {error}. Without validation queries, metrics are not computed")
-        return Metrics((), {}, 0)
-    return Metrics(metrics, names, asked.deciding)
+    return Metrics(*metrics_of_training(settings, arguments))

@@ -30,10 +30,6 @@ OWN_METRICS: Mapping[str, str] = {
     **dict.fromkeys(("ndcg", *NATIVE_OBJECTIVES, *_XENDCG), "lightgbm:ndcg"),
     **dict.fromkeys(("map", "mean_average_precision"), "lightgbm:map"),
 }
-COUNTERPARTS: Mapping[str, str] = {
-    **dict.fromkeys(("rank:ndcg", "rank:map", "LambdaMART"), "lambdarank"),
-    "rank:pairwise": "pairwise-logistic",
-}
 WEIGHS_DOCUMENTS = True
 DECIDING_METRIC = 0
 #: Native names of the boosting parameters, by their names in the ranker.

@@ -19,11 +19,6 @@ from boostrank.ndcg.dcg import DCG
 LIBRARY = "XGBoost"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {None: "rank:ndcg"}
-COUNTERPARTS: Mapping[str, str] = {
-    **dict.fromkeys(("lambdarank", "LambdaMART"), "rank:ndcg"),
-    # It is a cross-entropy of the softmax of the scores too.
-    **dict.fromkeys(("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "softmax"),
-}
 WEIGHS_DOCUMENTS = False
 OWN_METRICS: Mapping[str, str] = {}
 #: The last metric decides in XGBoost.
