@@ -162,7 +162,7 @@ class TrainingSpecification:
 
 
 class EvalResults(NamedTuple):
-    """What a training says about validation sets, by set and metric.
+    """Metrics of validation sets, by set and metric.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What objectives of other libraries are in a ranker, for messages."""
+"""The counterparts of objectives of other libraries, for messages."""
 
 from __future__ import annotations
 

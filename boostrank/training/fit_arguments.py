@@ -51,3 +51,17 @@ class EvalArguments:
     def are_given(self) -> bool:
         """Whether one of them was given."""
         return any(value is not None for value in vars(self).values())
+
+
+@dataclass(frozen=True)
+class RoundArguments:
+    """The arguments of ``fit`` about its rounds, with `init_model` as a booster."""
+
+    eval_metric: object = None
+    eval_at: object = None
+    early_stopping_metric: str | None = None
+    callbacks: Sequence[Any] | None = None
+    verbose: bool | int | str = False
+    init_model: Any = None
+    #: Whether validation sets were given; None if it is not known.
+    has_eval_set: bool | None = None

@@ -22,8 +22,8 @@ from boostrank.queries.segments import Values
 from boostrank.training.functions import UserFunction
 
 if TYPE_CHECKING:
+    from boostrank.training.fit_arguments import RoundArguments
     from boostrank.training.settings import Settings
-    from boostrank.training.specification import RoundArguments
 
 #: The name of a metric, its value, and whether higher is better.
 Result = tuple[str, float, bool]

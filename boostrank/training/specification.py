@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,24 +15,11 @@ from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
 from boostrank.training import defaults
 from boostrank.training.features import TrainingFeatures
+from boostrank.training.fit_arguments import RoundArguments as RoundArguments
 from boostrank.training.settings import Settings
 
 if TYPE_CHECKING:
     from boostrank.training.metrics_of_fit import Metric
-
-
-@dataclass(frozen=True)
-class RoundArguments:
-    """The arguments of ``fit`` about its rounds, with `init_model` as a booster."""
-
-    eval_metric: object = None
-    eval_at: object = None
-    early_stopping_metric: str | None = None
-    callbacks: Sequence[Any] | None = None
-    verbose: bool | int | str = False
-    init_model: Any = None
-    #: Whether validation sets were given; None if it is not known.
-    has_eval_set: bool | None = None
 
 
 @dataclass(frozen=True)
