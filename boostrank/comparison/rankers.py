@@ -37,6 +37,7 @@ from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
+from boostrank.metrics.labels import fractions_are_named, warn_of_fractions
 from boostrank.metrics.scorers import Estimator
 from boostrank.model_selection import QueryKFold, with_validation
 from boostrank.model_selection.estimators import accept_qid, needs_validation
@@ -227,6 +228,7 @@ def compare(
         measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
     measures = named_measures(measures)
     _check_test_labels(measures, drawn)
+    _warn_of_fractions(measures, drawn)
     for draw in draws[1:]:
         _check_test_labels(measures, draw())
     # Once, and not for each training.
@@ -322,7 +324,8 @@ def _values(
 ) -> pd.DataFrame:
     """The measures of the test queries of a fold, and what is known of the training."""
     test = job.fold.test
-    values: Any = evaluate(test.y, result.scores, test.qid, measures, per_query=True)
+    with fractions_are_named():
+        values: Any = evaluate(test.y, result.scores, test.qid, measures, per_query=True)
     # reset_index() of pandas fails for texts that Arrow does not have.
     ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
     columns = {
@@ -412,6 +415,13 @@ def _with_validation(fold: Fold, groups: pd.Series | None, seed: int | None) -> 
     return with_validation_groups(fold, groups, seed)
 
 
+def _warn_of_fractions(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
+    """Warn once of labels between 0 and 1 that measures do not count."""
+    arrays = [as_array(fold.test.y, "y") for fold in folds if not isinstance(fold.test.y, Labels)]
+    if arrays:
+        warn_of_fractions(measures.values(), np.concatenate(arrays))
+
+
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
     """Raise ValueError for test labels of another kind than a measure needs."""
     for fold in folds:
@@ -422,5 +432,6 @@ def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -
                 labels = y.group(queries).values
             else:
                 labels = queries.group(as_array(y, "y"))
-            for measure in measures.values():
-                measure.bind(labels, queries)
+            with fractions_are_named():
+                for measure in measures.values():
+                    measure.bind(labels, queries)

@@ -30,6 +30,7 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.files import write_lines
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
+from boostrank.metrics.labels import FractionalLabelsWarning
 from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.estimators import accept_qid, fit_with_validation, n_rounds
 from boostrank.ndcg.labels import Labels
@@ -210,7 +211,9 @@ def _train_all(
     try:
         for number, result, warned in outputs:
             for text, category in warned:
-                warn(text, category)
+                # The comparison has looked at the labels of all folds.
+                if category is not FractionalLabelsWarning:
+                    warn(text, category)
             yield number, result
     finally:
         with warnings.catch_warnings():

@@ -18,7 +18,12 @@ from boostrank.kernels.ranked_measures import (
     for_each_ranked,
     ranked_measure,
 )
-from boostrank.metrics.labels import CheckedLabels, GroupedLabels, labels_scores_queries
+from boostrank.metrics.labels import (
+    CheckedLabels,
+    GroupedLabels,
+    labels_scores_queries,
+    warn_of_fractions,
+)
 from boostrank.metrics.names import measure_name, register
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
@@ -38,7 +43,13 @@ EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
 
 
 def fill_undefined(
-    values: Floats, undefined: Bools, queries: Queries, empty: Empty, weights: Floats, reason: str
+    values: Floats,
+    undefined: Bools,
+    queries: Queries,
+    empty: Empty,
+    weights: Floats,
+    reason: str,
+    measure: str,
 ) -> Floats:
     """Replace the values of queries for which a measure is undefined (0/0).
 
@@ -51,6 +62,8 @@ def fill_undefined(
         Value of undefined queries: 0, 1, NaN, which leaves them out of the mean, or an error.
     reason : str
         The end of the sentence "The measure is undefined for a query that ...", for the error.
+    measure : str
+        The name of the measure, for the error.
 
     Raises
     ------
@@ -62,9 +75,8 @@ def fill_undefined(
         refuse_first(undefined, lambda i: f"query {str(queries.ids[i])!r} {reason}, {advice}")
     filled = np.where(undefined, EMPTY[empty], values)
     if not weights[~np.isnan(filled)].any():
-        raise ValueError(
-            "no query is left to average: the metric is undefined for each with a positive weight"
-        )
+        with_weight = "" if weights.all() else " of positive weight"
+        raise ValueError(f"no query is left to average for {measure}: each{with_weight} {reason}")
     return filled
 
 
@@ -479,6 +491,9 @@ class QueryMeasure(Measure):
     ) -> BoundMeasure:
         self.check_domain("arrays")
         checked = self._checked(labels)
+        # Trainings, which bind Labels, look at them once for all measures.
+        if not isinstance(labels, Labels):
+            warn_of_fractions([self], checked)
         check_lengths(queries=queries.n_documents, labels=len(checked))
         prepared = self.prepare(GroupedLabels(checked, queries))
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
@@ -527,7 +542,9 @@ class BoundQueryMeasure(BoundMeasure):
         measure = self.measure
         undefined = self.prepared.undefined | np.isnan(values)
         reason = measure.reason.format(measure)
-        return fill_undefined(values, undefined, self.queries, measure.empty, self._weights, reason)
+        return fill_undefined(
+            values, undefined, self.queries, measure.empty, self._weights, reason, str(measure)
+        )
 
     def mean_of(self, values: Floats) -> float:
         """Weighted mean of the values of queries, or the summary of the measure."""
@@ -555,6 +572,8 @@ def compute_measures(
     weights : ndarray, shape (n_queries,)
     per_query : bool
     """
+    measures = list(measures)
+    warn_of_fractions(measures, labels)
     grouped = GroupedLabels(labels, queries)
     bound = [
         BoundQueryMeasure(measure, queries, measure.prepare(grouped), weights)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Number
 from typing import Any
 
@@ -10,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import refuse_first
+from boostrank.inputs.warnings import warn
 from boostrank.ndcg.dcg import DCG, LevelCounts, count_levels
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.labels import Labels, as_labels
@@ -84,6 +88,36 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
         if not is_exact and all(isinstance(score, Number) for score in array):
             return np.unique(array, return_inverse=True)[1].astype(np.float64)
     return floats
+
+
+class FractionalLabelsWarning(UserWarning):
+    """Labels are above 0 and below 1, where a measure counts those of 1 or more as relevant."""
+
+
+def warn_of_fractions(measures: Iterable[object], labels: CheckedLabels) -> None:
+    """Warn of labels between 0 and 1, if a measure with the threshold 1 does not count them.
+
+    Another threshold was chosen by the user.
+    """
+    names = [str(measure) for measure in measures if getattr(measure, "threshold", None) == 1]
+    if not names or not isinstance(labels, np.ndarray):
+        return
+    n_fractions = np.count_nonzero((labels > 0) & (labels < 1))
+    if n_fractions:
+        warn(
+            f"{n_fractions} labels are above 0 and below 1, and {names[0]} counts only labels of "
+            "at least 1 as relevant: name the smallest label that is relevant, such as 0.5, as in "
+            "'map(threshold=0.5)' or in 'AP(rel=0.5)' of ir_measures",
+            FractionalLabelsWarning,
+        )
+
+
+@contextmanager
+def fractions_are_named() -> Iterator[None]:
+    """Ignore this warning, because a warning for several evaluations together was given."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FractionalLabelsWarning)
+        yield
 
 
 class GroupedLabels:

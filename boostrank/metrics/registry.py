@@ -55,7 +55,8 @@ def get_measure(measure: MeasureLike = "ndcg@10", **settings: object) -> Measure
         :func:`boostrank.evaluate_run` takes those that need a run: "numq", "numrel", "numret" and
         the geometric mean "gm_map". A name may have settings, as in ``"ndcg(gain=linear)@10"``. Or
         a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, or a name
-        of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``. Only
+        of trec_eval or ranx that is none of ours, such as ``"ndcg_cut_10"``, ``"recip_rank"`` or
+        ``"hit_rate@10"``. Only
         :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other
         conventions than "ndcg" and "err": the gain of nDCG is the label itself, and the largest
         grade of ERR is 4. Or a measure whose settings are to be changed. Or a function ``(y_true,

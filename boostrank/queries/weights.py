@@ -20,6 +20,9 @@ DOCUMENT_WEIGHTS = (
     "Weights of documents are for losses with a term for each, such as the default and 'softmax'"
 )
 
+#: The largest mean of weights that :func:`scale_weights` may keep.
+MAX_ORDINARY_MEAN = 2.0**20
+
 
 def document_weights(
     sample_weight: ArrayLike, queries: Queries, may_differ: bool, *, grouped: bool = True
@@ -129,8 +132,11 @@ def _is_same_by_rows(series: pd.Series, rows: Ints) -> bool:
     return series.iloc[rows].reset_index(drop=True).equals(series)
 
 
-def unit_mean(weights: Floats) -> Floats:
+def unit_mean(weights: Floats, *, keep_ordinary: bool = False) -> Floats:
     """Divide weights by their mean over the documents whose weight is not 0.
+
+    With `keep_ordinary`, only very small or very large weights are divided; see
+    :func:`scale_weights`.
 
     Raises
     ------
@@ -142,9 +148,23 @@ def unit_mean(weights: Floats) -> Floats:
     >>> unit_mean(np.array([0.0, 10.0, 30.0])).tolist()
     [0.0, 0.5, 1.5]
     """
-    if not weights.any():
+    return scale_weights(weights, weights.sum(), float(np.count_nonzero(weights)), keep_ordinary)
+
+
+def scale_weights(
+    weights: Floats, total: float, n_documents: float, keep_ordinary: bool = False
+) -> Floats:
+    """Divide weights by a mean, ``total / n_documents``.
+
+    With `keep_ordinary`, weights with a mean between 1 / 2**20 and 2**20 stay as they are: the
+    libraries take them so, in float32. Raises ValueError if `n_documents` is 0.
+    """
+    if not n_documents:
         raise ValueError("sample_weight is zero for all queries to train on")
-    return weights * (np.count_nonzero(weights) / weights.sum())
+    factor = n_documents / total
+    if keep_ordinary and 1 / MAX_ORDINARY_MEAN <= factor <= MAX_ORDINARY_MEAN:
+        return weights
+    return weights * factor
 
 
 def query_weights(

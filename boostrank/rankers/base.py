@@ -310,10 +310,12 @@ class BoostedRanker(TrainedModel):
             differ within a query for surrogates that have a term for each document: "squared",
             "logistic", "poisson", where they multiply its loss, and "softmax", "power", "cosine",
             "normalized-pnorm", "consistent-lambdarank" and the pairwise ones, where they multiply
-            its normalized gain. Weights are relative: all of them times a constant give the same
-            model, and they do not change the meaning of `min_child_weight`. Queries of weight 0 are
-            left out. These are no weights of metrics: those of the queries that
-            `validation_fraction` holds out are means in which all queries count the same.
+            its normalized gain. So may they for LightGBM's objectives, which multiply the gradients
+            of each row. For losses of boostrank, weights are relative: all of them times a constant
+            give the same model, and they do not change the meaning of `min_child_weight`. The
+            library's own objectives take them as they are. Queries of weight 0 are left out. These
+            are no weights of metrics: those of the queries that `validation_fraction` holds out are
+            means in which all queries count the same.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them
             `base_margin`. `predict` does not add them.
@@ -351,11 +353,15 @@ class BoostedRanker(TrainedModel):
             :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. With an
             objective of the library and without `k`, the default is that of the library's own
             ranker, "lightgbm:ndcg" at the ranks 1 to 5 or for instance "xgboost:ndcg@32", of which
-            the last one decides on early stopping. "lightgbm:ndcg@5" and "xgboost:ndcg@5" are the
-            library's own metric with the ranker's gain, with which early stopping finds the round
-            that the library's own ranker finds: the measures of boostrank average over ties, and
-            the libraries rank tied documents by row. With weights of queries without a relevant
-            document, they still differ.
+            the last one decides on early stopping. Beside an objective of LightGBM and an
+            `eval_set`, names without a cutoff, "ndcg" and "map", are LightGBM's own metrics at
+            `eval_at`, or at the ranks 1 to 5, and its "ndcg" is always added, as in LGBMRanker; as
+            there, `early_stopping_rounds` then ends the training as soon as one of them does not
+            improve. "lightgbm:ndcg@5" and "xgboost:ndcg@5" are the library's own metric with the
+            ranker's gain, with which early stopping finds the round that the library's own ranker
+            finds: the measures of boostrank, such as "ndcg@5", average over ties, and the libraries
+            rank tied documents by row. With weights of queries without a relevant document, they
+            still differ. Without validation sets, metrics are not computed.
         eval_at : int or list of int, optional
             Cutoffs of the names in `eval_metric` that have none, as in LightGBM; of "ndcg" if there
             is no other metric.
@@ -434,6 +440,7 @@ class BoostedRanker(TrainedModel):
             callbacks,
             verbose,
             self._model_to_continue(init_model, prepared.features),
+            has_eval_set=bool(eval_set),
         )
         specification = specify(
             settings, prepared.features, prepared.data.X.shape, prepared.random_state, rounds

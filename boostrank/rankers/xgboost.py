@@ -13,7 +13,7 @@ from boostrank.backends.interface import Backend
 from boostrank.backends.models import ModelSource, read_source, source_name
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
-from boostrank.inputs.checks import EstimatorSeed
+from boostrank.inputs.checks import EstimatorSeed, plain_number
 from boostrank.ndcg.dcg import Discount
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.targets import Normalize
@@ -38,7 +38,9 @@ class NamesOfXGBRanker(BoostedRanker):
     def get_xgb_params(self) -> dict[str, Any]:
         """Return the parameters that XGBoost has too; `objective` only if it is XGBoost's own."""
         names = {*xgboost_backend.parameters.PARAMETERS, "random_state", *self._native} - {*OF_FIT}
-        parameters = {name: value for name, value in self.get_params().items() if name in names}
+        parameters = {
+            name: plain_number(value) for name, value in self.get_params().items() if name in names
+        }
         is_native = self.objective in xgboost_backend.parameters.NATIVE_OBJECTIVES
         return {**parameters, "objective": self.objective} if is_native else parameters
 

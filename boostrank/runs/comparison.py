@@ -12,6 +12,7 @@ from boostrank.comparison.comparison import Comparison, check_named
 from boostrank.comparison.differences import GROUP
 from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import named_part
+from boostrank.metrics.labels import fractions_are_named, warn_of_fractions
 from boostrank.queries.by_id import ValuesById
 from boostrank.queries.groups import number_groups
 from boostrank.runs import evaluate_run
@@ -135,6 +136,7 @@ def compare_runs(
     query_of_judgments = numbered.numbers[: len(all_judgments)]
     judgments = all_judgments[is_evaluated[query_of_judgments]]
     relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
+    warn_of_fractions(named.values(), judgments[RELEVANCE].to_numpy())
     group_of_query = None
     if groups is not None:
         ids = numbered.ids[is_evaluated]
@@ -143,7 +145,7 @@ def compare_runs(
         number_groups(group_of_query.to_numpy())
     by_run = []
     for name, table in tables.items():
-        with named_part(f"the run {name}"):
+        with named_part(f"the run {name}"), fractions_are_named():
             values = evaluate_run(
                 judgments, table, named, ties=ties, queries="judged", per_query=True
             )

@@ -14,7 +14,7 @@ from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
-from boostrank.metrics.labels import GroupedLabels
+from boostrank.metrics.labels import GroupedLabels, warn_of_fractions
 from boostrank.metrics.names import MEASURES, base_name
 from boostrank.metrics.query_groups import (
     as_groups,
@@ -33,7 +33,7 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import TIES, RankedBlock
 from boostrank.queries.segments import Segments, Values
 from boostrank.queries.weights import query_weights
-from boostrank.runs.names import GROUPS, as_ir_measures, parse_name
+from boostrank.runs.names import as_ir_measures, members, parse_name
 from boostrank.runs.trec_tables import (
     QUERY,
     RELEVANCE,
@@ -181,6 +181,7 @@ def evaluate_run(
     if groups is not None:
         units = groups_by_id(groups, "groups", ids, judgments, retrieved)
     labels = GroupedLabels(judged.labels, judged.queries, judged.judgments)
+    warn_of_fractions(ours.values(), judged.labels)
     of_queries = per_query or by is not None or groups is not None
     results: dict[str, Floats | float] = {}
     for name, measure in checked.items():
@@ -220,7 +221,7 @@ def measures_of_runs(measures: MeasuresOfRuns) -> dict[str, MeasureOfRuns]:
         listed = measures
         if isinstance(measures, str):
             listed = [measures]
-        measures = [measure for item in listed for measure in GROUPS.get(str(item), [item])]
+        measures = [measure for item in listed for measure in members(str(item)) or [item]]
     named = by_name(measures, _measure_of_runs)
     for measure in named.values():
         if isinstance(measure, Measure):

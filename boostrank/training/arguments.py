@@ -68,6 +68,8 @@ class RoundArguments:
     callbacks: Sequence[Any] | None = None
     verbose: bool | int | str = False
     init_model: Any = None
+    #: Whether validation sets were given; None if it is not known.
+    has_eval_set: bool | None = None
 
 
 #: Our names of arguments of LGBMRanker and XGBRanker that have others.

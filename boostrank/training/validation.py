@@ -14,6 +14,7 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import named_part, refuse
 from boostrank.inputs.table import Table
 from boostrank.metrics.base import Measure
+from boostrank.metrics.labels import warn_of_fractions
 from boostrank.metrics.registry import default_measure
 from boostrank.ndcg.labels import as_labels
 from boostrank.training.arguments import EvalArguments, TrainingArguments
@@ -181,6 +182,7 @@ def bind_metrics(
     """
     labels, queries = data.labels, data.queries
     metrics = specification.metrics or (default_measure(labels, specification.dcg),)
+    warn_of_fractions(metrics, labels.values)
     means = None if weights is None else queries.sum(weights) / queries.sizes
     return [
         metric.bind(labels, queries, means if isinstance(metric, Measure) else weights)

@@ -77,7 +77,7 @@ def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_met
     [
         (br.LightGBMRanker("lambdarank"), [ROWS[0], ROWS[1] + 0.5, ROWS[2]], "lambdarank takes"),
         (
-            br.LightGBMRanker("lambdarank"),
+            br.XGBoostRanker("rank:ndcg"),
             [*ROWS, np.arange(1.0, 6.0)],
             "sample_weight differs within query",
         ),

@@ -20,10 +20,17 @@ from boostrank.ndcg.dcg import DCG
 
 LIBRARY = "LightGBM"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
+_XENDCG = ("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {
     None: "lambdarank",
-    **dict.fromkeys(("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "rank_xendcg"),
+    **dict.fromkeys(_XENDCG, "rank_xendcg"),
 }
+#: LightGBM has no names with cutoffs.
+OWN_METRICS: Mapping[str, str] = {
+    **dict.fromkeys(("ndcg", *NATIVE_OBJECTIVES, *_XENDCG), "lightgbm:ndcg"),
+    **dict.fromkeys(("map", "mean_average_precision"), "lightgbm:map"),
+}
+WEIGHS_DOCUMENTS = True
 DECIDING_METRIC = 0
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {

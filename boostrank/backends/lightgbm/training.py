@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,10 +52,14 @@ def train(
     dataset = _training_set(specification, data, weights, parameters, categorical)
     datasets = _validation_sets(specification, data, dataset, validation, parameters)
     is_dart = boosting_of(parameters) == "dart"
+    callbacks = list(specification.callbacks)
+    if not is_dart and specification.early_stopping_metric is None:
+        # LightGBM itself ends the training as soon as one of the metrics does not improve.
+        callbacks += _early_stopping(specification)
+        specification = replace(specification, early_stopping_rounds=None)
     rounds = Rounds(specification, data, validation, objective, changes_trees=is_dart)
     of_training = {**parameters, **_objective(specification, data, rounds, dataset)}
     of_training.pop("forcedbins_filename", None)
-    callbacks = list(specification.callbacks)
     if rounds.print_period:
         callbacks.append(lgb.log_evaluation(rounds.print_period))
     if is_dart and objective is not None:
@@ -90,6 +94,14 @@ def stopping_callbacks(callbacks: Sequence[object]) -> list[Any]:
     """Those of the callbacks that are LightGBM's ``early_stopping``."""
     kind = type(import_backend("lightgbm").early_stopping(1))
     return [callback for callback in callbacks if isinstance(callback, kind)]
+
+
+def _early_stopping(specification: TrainingSpecification) -> list[Any]:
+    """LightGBM's callback that stops the training early, if this is asked for."""
+    if specification.early_stopping_rounds is None:
+        return []
+    early_stopping = import_backend("lightgbm").early_stopping
+    return [early_stopping(specification.early_stopping_rounds, verbose=False)]
 
 
 @dataclass(eq=False)

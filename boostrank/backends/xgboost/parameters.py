@@ -19,6 +19,8 @@ from boostrank.ndcg.dcg import DCG
 LIBRARY = "XGBoost"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {None: "rank:ndcg"}
+WEIGHS_DOCUMENTS = False
+OWN_METRICS: Mapping[str, str] = {}
 #: The last metric decides in XGBoost.
 DECIDING_METRIC = -1
 #: XGBoost's default of `lambdarank_num_pair_per_sample`, up to which rank it looks for pairs.
