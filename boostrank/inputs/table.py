@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.arrays import as_array, refuse_lazy
 from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
-from boostrank.inputs.text_columns import advice_on_texts
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
@@ -289,6 +288,9 @@ def _plain_type(dtype: Any) -> Any:
 
 def _refuse_columns(X: pd.DataFrame, names: Sequence[Hashable]) -> NoReturn:
     """Raise ValueError for columns that are no numbers."""
+    # Imported on use: few tables have texts.
+    from boostrank.inputs.text_columns import advice_on_texts
+
     columns = {name: X[name].dropna() for name in names}
     advice = advice_on_texts(columns, lambda left: f"X.drop(columns={left})", _as_categories)
     got = ", ".join(f"{name!r} of the type {X[name].dtype}" for name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,9 @@ from boostrank.backends.records import GroupedData
 from boostrank.inputs.arrays import Ints, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import refuse
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
-from boostrank.inputs.table import QID, Table
+from boostrank.inputs.table import QID, Table, is_pandas
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.groups import numbers_of_groups
-from boostrank.queries.id_columns import warn_of_frame
 from boostrank.queries.queries import (
     ESTIMATOR_ADVICE,
     Queries,
@@ -30,8 +29,16 @@ from boostrank.queries.weights import document_weights
 from boostrank.training.arguments import TrainingArguments
 from boostrank.training.features import TrainingFeatures
 
-if TYPE_CHECKING:
-    from boostrank.training.query_features import QueryFeatures
+
+class FeaturesOfLists(Protocol):
+    """A transformer that adds features of lists, as ``QueryFeatures`` does."""
+
+    def learn(self, X: FeatureMatrix, queries: Queries, features: TrainingFeatures) -> Self:
+        """Fit to checked features, grouped by query."""
+
+    def expand(self, X: FeatureMatrix, queries: Queries) -> Any:
+        """Checked features, grouped by query, with the new ones."""
+
 
 #: Numbers as ids that make one query of more documents may be weights, which LGBMRanker.fit takes
 #: in the place of qid.
@@ -46,7 +53,7 @@ def training_data(
     arguments: TrainingArguments,
     *,
     takes_infinity: bool,
-    query_features: QueryFeatures | None = None,
+    query_features: FeaturesOfLists | None = None,
 ) -> tuple[GroupedData, TrainingFeatures]:
     """Find the queries of the data to train on, check everything, and group it by query.
 
@@ -57,7 +64,7 @@ def training_data(
     arguments : TrainingArguments
     takes_infinity : bool
         Whether features may be infinite.
-    query_features : QueryFeatures, optional
+    query_features : FeaturesOfLists, optional
         Not fitted.
 
     Returns
@@ -100,7 +107,11 @@ def training_data(
         groups,
     )
     _refuse_weights_as_ids(arguments, data)
-    warn_of_frame(X, data.queries)
+    if is_pandas(X):
+        # Imported on use: arrays have no names that say what a column is.
+        from boostrank.queries.id_columns import warn_of_frame
+
+        warn_of_frame(X, data.queries)
     return data, features
 
 
@@ -119,7 +130,7 @@ def _take_column(table: Table, name: str, argument: str) -> tuple[Table, NDArray
 
 
 def _learn_and_expand(
-    query_features: QueryFeatures, features: TrainingFeatures, X: FeatureMatrix, queries: Queries
+    query_features: FeaturesOfLists, features: TrainingFeatures, X: FeatureMatrix, queries: Queries
 ) -> Any:
     """Fit the transformer to grouped features, and add its features."""
     return query_features.learn(X, queries, features).expand(X, queries)

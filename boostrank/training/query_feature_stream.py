@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pandas as pd
@@ -15,11 +15,17 @@ from boostrank.kernels.list_features import compute
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import BLOCK_ROWS, Segments, parts
 
-if TYPE_CHECKING:
-    from boostrank.training.query_features import QueryFeatures
-
 #: The kind of a feature, and the index of its column.
 Feature = tuple[str, int]
+
+
+class FittedTransformer(Protocol):
+    """The part of a fitted :class:`~boostrank.QueryFeatures` that is used here."""
+
+    features_: list[Feature]
+
+    def get_feature_names_out(self) -> NDArray[Any]:
+        """Names of all columns."""
 
 
 class WithQueryFeatures(FeatureStream):
@@ -34,7 +40,7 @@ class WithQueryFeatures(FeatureStream):
         Fitted.
     """
 
-    def __init__(self, X: FeatureMatrix, queries: Queries, transformer: QueryFeatures) -> None:
+    def __init__(self, X: FeatureMatrix, queries: Queries, transformer: FittedTransformer) -> None:
         self._X = X
         self._queries = queries
         self._transformer = transformer
