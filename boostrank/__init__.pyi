@@ -1,5 +1,6 @@
 from . import clicks as clicks
 from . import clusters as clusters
+from . import correlations as correlations
 from . import datasets as datasets
 from . import displays as displays
 from . import metrics as metrics

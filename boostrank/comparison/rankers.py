@@ -186,6 +186,7 @@ def compare(
     consistent-lambdarank does not differ significantly from lambdarank.
     """
     baseline = check_named("ranker", rankers, baseline)
+    _refuse_lower_is_better(rankers)
     check_flag("progress", progress)
     check_count("repeats", repeats, smallest=2, optional=True)
     seeds: list[int | None] = [random_state]
@@ -200,6 +201,7 @@ def compare(
         labels = as_labels(drawn[0].test.y)
         measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
     measures = named_measures(measures)
+    _require_means(measures)
     _check_test_labels(measures, drawn)
     for draw in draws[1:]:
         _check_test_labels(measures, draw())
@@ -360,6 +362,29 @@ def _folds_of_rows(X: Any, y: Any, qid: ArrayLike | None, cv: Splitter) -> list[
             Fold(f"Fold{i}", data.take(rows), None, data.take(test))
             for i, (rows, test) in enumerate(pairs, 1)
         ]
+
+
+def _refuse_lower_is_better(rankers: Mapping[str, Estimator]) -> None:
+    """Raise ValueError for a ranker that reads labels in another way than the measures."""
+    for name, ranker in rankers.items():
+        parameters = ranker.get_params()
+        for parameter, value in parameters.items():
+            if parameter.rpartition("__")[2] == "lower_is_better" and value is True:
+                raise ValueError(
+                    f"{name} has {parameter}=True, but the measures of a comparison take larger "
+                    "labels as better: give compare the negative labels, y=-y, and leave "
+                    f"{parameter} out"
+                )
+
+
+def _require_means(measures: Mapping[str, Measure]) -> None:
+    """Raise ValueError for a measure that is no mean over queries."""
+    for name, measure in measures.items():
+        if measure.summary != "mean":
+            raise ValueError(
+                f"{name!r} is no mean over queries, which the tests compare: give a measure whose "
+                "values are averaged, such as 'ic' or 'spearman'"
+            )
 
 
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.inputs.checks import refuse_first
-from boostrank.metrics.base import MIN_GEOMETRIC, Summary
+from boostrank.metrics.base import MIN_GEOMETRIC, Summary, mean_of_queries
 from boostrank.queries.by_id import ValuesById, align, by_id, is_by_id, refuse_unknown
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import index_has_ids, weighted_means
@@ -102,9 +102,10 @@ def group_means(
         Value of each query; NaN for a query that is left out.
     groups : Categorical, shape (n_queries,)
     weights : ndarray, shape (n_queries,)
-    summaries : mapping of str to {"mean", "sum", "geometric mean"}, optional
-        How the values of queries become one value, where it is not the mean. Sums have no interval,
-        and that of a geometric mean is the exponential of that of the mean logarithm.
+    summaries : mapping of str to {"mean", "sum", "geometric mean", "mean by deviation"}, optional
+        How the values of queries become one value, where it is not the mean. Sums and means by
+        deviation have no interval, and that of a geometric mean is the exponential of that of the
+        mean logarithm.
 
     Returns
     -------
@@ -141,10 +142,21 @@ def _means(
     if summary == "sum":
         mean = 1.0 * np.bincount(codes, weights * of_queries)
         margin = np.full(n_groups, np.nan)
+    if summary == "mean by deviation":
+        of_groups = (weights * (codes == number) for number in range(n_groups))
+        mean = np.array([_by_deviation(of_queries, of_group) for of_group in of_groups])
+        margin = np.full(n_groups, np.nan)
     ends = {"mean": mean, "low": mean - margin, "high": mean + margin}
     if summary == "geometric mean":
         ends = {name: np.exp(end) for name, end in ends.items()}
     return pd.DataFrame({"queries": means.n_values, **ends})
+
+
+def _by_deviation(values: Floats, weights: Floats) -> float:
+    """The mean divided by the standard deviation; NaN for fewer than two queries with a value."""
+    if np.count_nonzero(weights[~np.isnan(values)]) < 2:
+        return np.nan
+    return mean_of_queries(values, weights, "mean by deviation")
 
 
 def _has_ids(by: pd.Series, queries: Queries) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
+from boostrank.inputs.arrays import as_floats
 from boostrank.inputs.checks import refuse
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import MeasureLike, get_measure
@@ -65,11 +66,15 @@ class RankingScorer:
         """Mean of the measure over the queries of `X`, at the scores ``estimator.predict(X)``.
 
         `sample_weight` has the weights of the queries in the mean: one for each query, or one for
-        each document, equal within a query. Raises ValueError if there are no query ids.
+        each document, equal within a query. If the ranker has ``lower_is_better=True``, the labels
+        are negated as in its `fit`. Raises ValueError if there are no query ids.
         """
         _, ids = find_qid(X, qid, y)
         ids = require_qid(ids, f"the scorer {self!r}")
-        ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        ranker: Any = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        # The parameters of a bag are those of its ranker.
+        if getattr(getattr(ranker, "_parameters", ranker), "lower_is_better", None):
+            y = -as_floats(y, "y")
         warn_of_training_data = getattr(ranker, "_warn_of_training_data", None)
         if warn_of_training_data is not None:
             warn_of_training_data(X, ids, y)

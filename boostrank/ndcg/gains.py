@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.arrays import Bools, Floats, as_floats
 from boostrank.inputs.checks import did_you_mean, refuse, refuse_first
 from boostrank.inputs.warnings import warn
+from boostrank.queries.segments import Segments
 
 Gain = (
-    Literal["exp2", "linear", "log"]
+    Literal["exp2", "linear", "log", "rank"]
     | Sequence[float]
     | NDArray[np.number]
     | Callable[[Floats], Floats]
 )
 #: Names of gains.
-GAINS: tuple[str, ...] = ("exp2", "linear", "log")
+GAINS: tuple[str, ...] = ("exp2", "linear", "log", "rank")
 #: LightGBM refuses larger labels with the gain 2^y - 1, which is hardly meant for 32 grades.
 LARGEST_GRADE = 30
 
@@ -30,14 +31,16 @@ MAX_EXP2_LABEL = 1000
 _EXP2_GAINS = np.exp2(np.arange(256.0)) - 1.0
 
 
-def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
+def check_relevance(
+    relevance: ArrayLike, name: str = "relevance", *, signed: bool = False
+) -> Floats:
     """Labels as float64, shape (n_documents,); `name` is that of the argument in messages.
 
     Raises
     ------
     ValueError
-        If `relevance` is empty or not one-dimensional, or if a label is not a finite number of 0 or
-        more.
+        If `relevance` is empty or not one-dimensional, or if a label is not a finite number, or is
+        negative and not `signed`.
 
     Examples
     --------
@@ -49,11 +52,14 @@ def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
         expected = "a non-empty one-dimensional array, one label per document"
         refuse(name, labels, expected, got=f"shape {labels.shape}")
     # NaN is not in the range either.
-    if labels.min() >= 0 and labels.max() < np.inf:
+    if labels.min() >= (-np.finfo(float).max if signed else 0) and labels.max() < np.inf:
         return labels
     advice = "is not finite; drop the document or give it a label"
     _refuse_labels(~np.isfinite(labels), labels, advice, name)
-    advice = "is negative; shift the labels so that 0 is the label of irrelevant documents"
+    advice = (
+        "is negative; shift the labels so that 0 is the label of irrelevant documents, or give "
+        "gain='rank', for which only the order of the labels of a query counts"
+    )
     _refuse_labels(labels < 0, labels, advice, name)
     return labels
 
@@ -64,7 +70,7 @@ def check_gain(gain: Gain) -> None:
         return
     if isinstance(gain, str):
         if gain not in GAINS:
-            expected = "'exp2', 'linear', 'log', a table of gains by label, or a function"
+            expected = "'exp2', 'linear', 'log', 'rank', a table of gains by label, or a function"
             refuse("gain", gain, expected, did_you_mean(gain, GAINS))
         return
     table = as_floats(gain, "gain")
@@ -74,14 +80,47 @@ def check_gain(gain: Gain) -> None:
         refuse("a gain table", gain, expected)
 
 
-def gains_of_labels(gain: Gain, labels: Floats) -> Floats:
+def is_rank(gain: Gain) -> bool:
+    """Whether this is the gain "rank", which takes labels of any real numbers."""
+    return isinstance(gain, str) and gain == "rank"
+
+
+def normalized_ranks(labels: Floats, queries: Segments) -> Floats:
+    """Rank of each label in its query, from 0 for the smallest to 1 for the largest.
+
+    Ties have the mean of their ranks. It is 0 in a query of one document.
+
+    Examples
+    --------
+    >>> normalized_ranks(np.array([-0.5, 2.0, -0.5, 7.0]), Segments.from_sizes([3, 1])).tolist()
+    [0.25, 1.0, 0.25, 0.0]
+    """
+    order = queries.sort(labels, stable=False)
+    tied = queries.runs(labels[order])
+    n_others = queries.repeat(queries.sizes - 1)
+    ranks = np.empty(queries.n_rows)
+    ranks[order] = n_others - tied.repeat(tied.mean(queries.positions))
+    return ranks / np.maximum(n_others, 1)
+
+
+def gains_of_labels(gain: Gain, labels: Floats, queries: Segments | None = None) -> Floats:
     """Gain of each label, for labels that :func:`check_relevance` has returned.
+
+    `queries` are needed for the gain "rank", for labels that are grouped by query.
 
     Raises
     ------
     ValueError
-        If a gain is not finite, is negative or is not in the table.
+        If a gain is not finite, is negative or is not in the table, and if there are no queries for
+        the gain "rank".
     """
+    if is_rank(gain):
+        if queries is None:
+            raise ValueError(
+                "the gain 'rank' is that of a label among those of its query, and is not possible "
+                "here, where there are labels without queries: give another gain"
+            )
+        return normalized_ranks(labels, queries)
     if isinstance(gain, str):
         # Finite and not negative, as the labels are.
         if gain == "linear":
@@ -115,6 +154,30 @@ def warn_of_large_labels(labels: Floats, gain: Gain) -> None:
         "of all labels. Correct the label if it is a fault; if labels are no grades but numbers "
         "such as counts or prices, give gain='linear', or gain='log', which is log2(1 + y)"
     )
+
+
+def warn_of_places(labels: Floats, queries: Segments) -> None:
+    """Warn of grouped labels that are the numbers 1 to n of each query, as places in a race are.
+
+    It looks at queries of three documents or more, at least three of them, of which one in ten may
+    have other labels, such as those with two second places.
+    """
+    is_long = queries.sizes >= 3
+    n_needed = max(3, 0.9 * np.count_nonzero(is_long))
+    # Most labels need not be sorted to see that they are no places.
+    may_be = is_long & (queries.min(labels) == 1) & (queries.max(labels) == queries.sizes)
+    if np.count_nonzero(may_be) < n_needed:
+        return
+    ascending = queries.sort(-labels, stable=False)
+    n_right = queries.sum((labels[ascending] == queries.positions + 1).astype(np.int64))
+    n_places = np.count_nonzero(is_long & (n_right == queries.sizes))
+    if n_places >= n_needed:
+        warn(
+            f"the labels of {n_places} of {queries.n_segments} queries are the numbers 1 to n, as "
+            "places in a race, and the largest is trained as the best. If 1 is the best, give "
+            "gain='rank' and lower_is_better=True; if the largest is the best, give gain='rank', "
+            "or lower_is_better=False, which turns this warning off"
+        )
 
 
 def call_vectorized(function: Callable[[Floats], Floats], values: Floats, name: str) -> Floats:

@@ -398,13 +398,17 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
 def draw_queries_to_hold_out(
     n_queries: int, fraction: float, random_state: np.random.RandomState
 ) -> Bools:
-    """Mask of the queries to hold out: a share of them, at least one and not all.
+    """Mask of random queries to hold out, as many as :func:`n_to_hold_out` says."""
+    held_out = np.zeros(n_queries, dtype=bool)
+    held_out[random_state.permutation(n_queries)[: n_to_hold_out(n_queries, fraction)]] = True
+    return held_out
+
+
+def n_to_hold_out(n_queries: int, fraction: float) -> int:
+    """Number of queries to hold out: a share of them, at least one and not all.
 
     Raises ValueError if there are fewer than two queries.
     """
     if n_queries < 2:
         raise ValueError("at least two queries are needed to hold out queries; got one")
-    n_held = int(np.clip(round(fraction * n_queries), 1, n_queries - 1))
-    held_out = np.zeros(n_queries, dtype=bool)
-    held_out[random_state.permutation(n_queries)[:n_held]] = True
-    return held_out
+    return int(np.clip(round(fraction * n_queries), 1, n_queries - 1))

@@ -8,10 +8,10 @@ from numpy.random import RandomState
 
 from boostrank.backends.models import warn_without_splits
 from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
-from boostrank.inputs.arrays import Bools, as_floats
+from boostrank.inputs.arrays import Bools
 from boostrank.inputs.warnings import warn
-from boostrank.ndcg.gains import warn_of_large_labels
-from boostrank.ndcg.labels import Labels
+from boostrank.ndcg.gains import warn_of_large_labels, warn_of_places
+from boostrank.ndcg.labels import Relevance
 from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
@@ -61,7 +61,7 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
     random_state = settings.make_random_state()
     data, features = training_data(
         receiver,
-        _with_labels_from_0(settings, arguments),
+        _with_labels(settings, arguments),
         takes_infinity=settings.backend.takes_infinity(settings.native),
         query_features=settings.query_features,
     )
@@ -72,16 +72,18 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
             # The libraries would count the documents of the others, in leaves and in bins.
             data = data.take(has_weight)
     warn_of_large_labels(data.labels.per_document, settings.gain)
+    if settings.lower_is_better is None and not settings.dcg.takes_negative:
+        warn_of_places(data.labels.per_document, data.queries)
     kept = None
     if settings.validation_fraction is not None:
         # Held-out lists would be known from their copies.
         numbers = numbers_of_lists(data.X, data.labels.per_document, data.queries)
-        kept_lists = settings.kept_lists(int(numbers.max()) + 1, random_state)
-        kept = None if kept_lists is None else kept_lists[numbers]
+        kept = settings.kept_queries(numbers, random_state)
     return PreparedData(arguments, data, features, kept, random_state)
 
 
 def bind_validation(
+    settings: Settings,
     specification: TrainingSpecification,
     prepared: PreparedData,
     evaluation: EvalArguments,
@@ -93,7 +95,10 @@ def bind_validation(
     from boostrank.training.validation import eval_sets
 
     sets = eval_sets(evaluation, prepared.arguments)
-    return [one.bind(specification, prepared.data, prepared.features) for one in sets]
+    return [
+        one.bind(specification, prepared.data, prepared.features, settings.as_labels)
+        for one in sets
+    ]
 
 
 def train_prepared(
@@ -107,7 +112,7 @@ def train_prepared(
     kept = prepared.kept
     transformer = settings.query_features
     with use_threads(settings.n_jobs):
-        validation = bind_validation(specification, prepared, evaluation)
+        validation = bind_validation(settings, specification, prepared, evaluation)
         if transformer is not None and transformer.cut_copies:
             data, kept = transformer.with_cut_copies(data, kept, prepared.random_state)
         if kept is None:
@@ -122,13 +127,17 @@ def train_prepared(
     return trained
 
 
-def _with_labels_from_0(settings: Settings, arguments: TrainingArguments) -> TrainingArguments:
-    """The arguments, where labels may be negative, with labels that are shifted to 0 or more.
+def _with_labels(settings: Settings, arguments: TrainingArguments) -> TrainingArguments:
+    """The arguments, with labels of which larger ones are better.
 
     XGBoost's "rank:pairwise" looks only at which label is larger, and measures need labels of 0 or
-    more.
+    more: there, labels that may be negative are shifted to 0 or more.
     """
-    if settings.loss.native_objective != "rank:pairwise" or isinstance(arguments.y, Labels):
+    y = arguments.y
+    if y is None:
         return arguments
-    labels = as_floats(arguments.y, "y")
-    return replace(arguments, y=labels - min(0.0, labels.min(initial=0.0)))
+    is_pairwise = settings.loss.native_objective == "rank:pairwise"
+    labels = settings.as_labels(y, signed=is_pairwise)
+    if is_pairwise and isinstance(labels, Relevance):
+        labels = Relevance(labels.relevance - min(0.0, labels.relevance.min()))
+    return replace(arguments, y=labels)

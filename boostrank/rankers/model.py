@@ -25,7 +25,6 @@ from boostrank.inputs.checks import (
 from boostrank.inputs.frames import QID
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import Table, TableLike
-from boostrank.ndcg.labels import as_labels
 from boostrank.queries.queries import Queries, require_qid, table_and_qid
 from boostrank.rankers.prediction_rounds import rounds_to_use
 from boostrank.rankers.training_queries import TrainingQueries
@@ -249,7 +248,8 @@ class TrainedModel(BaseEstimator):
     ) -> float:
         """Mean NDCG of the predicted scores, with the ranker's `gain`, `discount` and `k`.
 
-        Without `k`, it is that of whole lists.
+        Without `k`, it is that of whole lists. Labels are read as in `fit`, also with
+        `lower_is_better`.
 
         It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is
         the measure "agreement", and if `y` is ClickLabels, that of
@@ -284,8 +284,10 @@ class TrainedModel(BaseEstimator):
         _, ids = table_and_qid(Table(X), qid, y, column=self._qid_column)
         qid = require_qid(ids, f"{type(self).__name__}.score")
         self._warn_of_training_data(X, qid, y)
-        measure = default_measure(as_labels(y), self._parameters._dcg)
-        return float(measure(y, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
+        settings = self._parameters._settings()
+        labels = settings.as_labels(y)
+        measure = default_measure(labels, settings.dcg)
+        return float(measure(labels, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
 
     def _warn_of_training_data(self, X: object, qid: ArrayLike, y: object) -> None:
         """Warn of a score that says little about new data; scorers call it too."""

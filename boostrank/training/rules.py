@@ -37,6 +37,8 @@ RULES: Mapping[str, Rule] = {
     "reg_lambda": NOT_NEGATIVE,
     "early_stopping_rounds": integer(1),
     "validation_fraction": partial(checks.check_number, above=0, below=1),
+    "validation": one_of("random", "last"),
+    "lower_is_better": checks.check_flag,
     "n_jobs": integer(),
 }
 #: Parameters besides those of the boosting library that may be None.
@@ -45,6 +47,7 @@ OPTIONAL = (
     "subsample_queries",
     "early_stopping_rounds",
     "validation_fraction",
+    "lower_is_better",
     "importance_type",
 )
 
