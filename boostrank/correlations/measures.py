@@ -42,7 +42,7 @@ class RealLabelMeasure(QueryMeasure):
     """
 
     domain: ClassVar[Domain] = "arrays"
-    reason: ClassVar[str] = "does not have two different labels"
+    reason: ClassVar[str] = "has fewer than two different labels"
     empty: Empty = "skip"
 
     @property

@@ -58,7 +58,7 @@ def test_the_mean_leaves_out_lists_of_equal_labels(lists, name):
     assert br.evaluate(*lists, name)[name] == pytest.approx(np.nanmean(values), abs=1e-13)
     zero = br.get_measure(name, empty="zero")(*lists)
     assert zero == pytest.approx(np.nan_to_num(values).mean(), abs=1e-13)
-    with pytest.raises(ValueError, match="does not have two different labels"):
+    with pytest.raises(ValueError, match="has fewer than two different labels"):
         br.get_measure(name, empty="raise")(*lists)
 
 
