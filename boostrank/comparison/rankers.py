@@ -35,6 +35,7 @@ from boostrank.metrics import Measure, default_measure, evaluate, named_measures
 from boostrank.model_selection import QueryKFold, with_validation
 from boostrank.model_selection.estimators import accept_qid, needs_validation
 from boostrank.model_selection.splits import make_folds
+from boostrank.model_selection.time_split import without_time
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.queries import Queries, find_qid, require_qid
@@ -349,13 +350,14 @@ def _folds_of_rows(X: Any, y: Any, qid: ArrayLike | None, cv: Splitter) -> list[
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
     pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
+    data = data._replace(X=without_time(X, cv))
     tested = np.concatenate([pd.unique(data.qid[test]) for _, test in pairs])
     ids = pd.Series(tested, dtype=object)
     repeated = ids[ids.duplicated()]
     if not repeated.empty:
         raise ValueError(
             f"cv tests the query {str(repeated.iloc[0])!r} in several folds, and the tests count "
-            "each query once: use an integer or QueryKFold"
+            "each query once: use an integer, QueryKFold or QueryTimeSplit"
         )
     with named_part("a fold of cv"):
         return [

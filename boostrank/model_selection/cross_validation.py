@@ -23,6 +23,7 @@ from boostrank.metrics.registry import MeasuresLike
 from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.estimators import accept_qid, unwrap
 from boostrank.model_selection.splits import Folds, Seed, Splitter, make_folds
+from boostrank.model_selection.time_split import without_time
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
@@ -124,7 +125,8 @@ def cross_validate(
         Query id of each row. May be left out if `X` is a DataFrame with a column or an index level
         named "qid", or if `y` is a PreferenceGraph or ClickLabels.
     cv : int, splitter or iterable of (train, test), default 5
-        An integer is the number of folds of :class:`boostrank.QueryKFold`.
+        An integer is the number of folds of :class:`boostrank.QueryKFold`. For lists in time give a
+        :class:`boostrank.QueryTimeSplit`; a column of `X` that has its times is then no feature.
     scoring : str, Measure or scorer, or list or dict of them, optional
         Measures as in :func:`boostrank.get_measure`, or scorers as those of
         :func:`boostrank.make_scorer`. Each element of a list, and each name of a dict, is a score
@@ -234,6 +236,7 @@ def learning_curve(
     queries = Queries.from_qid(require_qid(qid, "learning_curve"))
     number = queries.ungroup(queries.repeat(np.arange(queries.n_queries)))
     folds = make_folds(X, y, queries, cv)
+    X = without_time(X, cv)
     random = as_random_state(random_state)
     permuted = [random.permutation(np.unique(number[train])) for train, _ in folds]
     rows = []
@@ -329,7 +332,8 @@ def _prepare(
         params["sample_weight"] = queries.ungroup(weights)
     ranker = _requesting(accept_qid(ranker), params)
     params["qid"] = queries.qid
-    return ranker, X, make_folds(X, y, queries, cv), _scorers(scoring, y), params
+    folds = make_folds(X, y, queries, cv)
+    return ranker, without_time(X, cv), folds, _scorers(scoring, y), params
 
 
 def _requesting(ranker: Estimator, names: Iterable[str]) -> Any:
