@@ -121,9 +121,10 @@ def cross_validate(
         Features.
     y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
         Relevance labels, or preferences between the rows of X, or clicks on them.
-    qid : array-like, shape (n_documents,), optional
-        Query id of each row. May be left out if `X` is a DataFrame with a column or an index level
-        named "qid", or if `y` is a PreferenceGraph or ClickLabels.
+    qid : array-like, shape (n_documents,), str or list of str, optional
+        Query id of each row, or the names of columns or index levels of `X` that contain it. May be
+        left out if `X` is a DataFrame with a column or an index level named "qid", or if `y` is a
+        PreferenceGraph or ClickLabels.
     cv : int, splitter or iterable of (train, test), default 5
         An integer is the number of folds of :class:`boostrank.QueryKFold`. For lists in time give a
         :class:`boostrank.QueryTimeSplit`; a column of `X` that has its times is then no feature.

@@ -280,13 +280,15 @@ class BoostedRanker(TrainedModel):
             Relevance labels, 0 or more, or with ``gain="rank"`` any real numbers; or preferences
             between the rows of X, for an EdgeLoss such as "edge-logistic"; or clicks on them, for a
             surrogate: see :class:`boostrank.ClickLabels`.
-        qid : array-like, shape (n_documents,), or str
-            Query id of each row, an integer or a string; or the name of the column of X that
-            contains the ids, which is then no feature. May be left out if X is a DataFrame with a
-            column named "qid", which is then no feature, or with an index level of this name, or if
-            y is a PreferenceGraph or ClickLabels. If several of these are given, they must divide
-            the rows into the same queries. LGBMRanker has `sample_weight` in this place: so numbers
-            that are not whole, and one number for more than 1,000 rows, are errors.
+        qid : array-like, shape (n_documents,), str or list of str
+            Query id of each row, an integer or a string; or the name of a column or an index level
+            of X that contains the ids, which is then no feature; or a list of such names, whose
+            values together are the id, as in ``qid=["week", "customer"]``. May be left out if X is
+            a DataFrame with a column named "qid", which is then no feature, or with an index level
+            of this name, or if y is a PreferenceGraph or ClickLabels. If several of these are
+            given, they must divide the rows into the same queries. LGBMRanker has `sample_weight`
+            in this place: so numbers that are not whole, and one number for more than 1,000 rows,
+            are errors.
         group : array-like of whole numbers, shape (n_queries,), optional
             Number of documents of each query, instead of `qid`; the rows must be sorted by query.
             ``[len(y)]`` says that all rows are one query.

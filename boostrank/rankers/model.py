@@ -281,7 +281,7 @@ class TrainedModel(BaseEstimator):
         # Imported on use: a training without validation sets needs no measures.
         from boostrank.metrics.registry import default_measure
 
-        _, ids = table_and_qid(Table(X), qid, y, column=self._qid_column)
+        _, ids = table_and_qid(Table(X), qid, y, columns=self._qid_columns)
         qid = require_qid(ids, f"{type(self).__name__}.score")
         self._warn_of_training_data(X, qid, y)
         settings = self._parameters._settings()
@@ -483,7 +483,7 @@ class TrainedModel(BaseEstimator):
         self.query_features_ = features.query_features
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
-        self._qid_column = features.qid_column
+        self._qid_columns = tuple(features.qid_columns)
         self._categories = features.categories
 
     def _importances(self, kind: str | None) -> NDArray[Any]:
@@ -505,7 +505,7 @@ class TrainedModel(BaseEstimator):
             if values is not None and not self._has_categories:
                 return values
         check_flag("validate_features", validate_names)
-        for name in {QID, self._qid_column} - set(names):
+        for name in {QID, *self._qid_columns} - set(names):
             table = table.without(name)
         if not validate_names and isinstance(table.values, pd.DataFrame):
             n_features = self.n_features_in_
@@ -530,7 +530,7 @@ class TrainedModel(BaseEstimator):
         ids_of_rows = id_per_row(table, qid)
         receiver = f"{type(self).__name__}.predict"
         table, ids = features_and_qid(
-            table, None, ids_of_rows, group, receiver, _LISTS_ADVICE, self._qid_column
+            table, None, ids_of_rows, group, receiver, _LISTS_ADVICE, self._qid_columns
         )
         checked = self._checked_features(table, validate_names)
         queries = Queries.from_qid(ids)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -21,6 +21,7 @@ from boostrank.queries.queries import (
     ESTIMATOR_ADVICE,
     Queries,
     check_same_queries,
+    names_of_ids,
     require_qid,
     table_and_qid,
 )
@@ -81,10 +82,10 @@ def training_data(
         raise ValueError(f"{receiver} requires y to be passed, but the target y is None")
     features = TrainingFeatures()
     features._takes_infinity = takes_infinity
-    if isinstance(arguments.qid, str):
-        features.qid_column = arguments.qid
+    given = arguments.table
+    features.qid_columns = names_of_ids(arguments.qid, given) or (QID,)
     table, ids = features_and_qid(
-        arguments.table, arguments.y, arguments.qid, arguments.group, f"{receiver}.fit"
+        given, arguments.y, arguments.qid, arguments.group, f"{receiver}.fit"
     )
     X = features.learn(table)
     features.query_features = query_features
@@ -136,7 +137,7 @@ def features_and_qid(
     group: ArrayLike | None,
     receiver: str,
     advice: str = ESTIMATOR_ADVICE,
-    column: str = QID,
+    columns: Sequence[str] = (QID,),
 ) -> tuple[Table, NDArray[Any]]:
     """Return the features and one query id per row.
 
@@ -146,7 +147,7 @@ def features_and_qid(
     ----------
     table : Table
     y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
-    qid : array-like, shape (n_documents,), str or None
+    qid : array-like, shape (n_documents,), str, list of str or None
         See :func:`boostrank.queries.queries.table_and_qid`; or the sizes of the queries, as
         `group`.
     group : array-like of int, shape (n_queries,), or None
@@ -155,8 +156,8 @@ def features_and_qid(
         Name of the method or the argument that needs the query ids, for messages.
     advice : str
         How to pass the query ids, for the message that there are none.
-    column : str
-        The column of the table that contains query ids, if it has one.
+    columns : sequence of str
+        The columns or index levels of the table that contain query ids, if it has them.
 
     Raises
     ------
@@ -169,7 +170,7 @@ def features_and_qid(
         query_numbers = _numbers_of_queries(as_sizes(group), table.n_rows)
         _check_sizes_by_key(table, group, query_numbers, "group")
     given = table
-    table, ids = table_and_qid(table, qid, y, column=column, group=query_numbers)
+    table, ids = table_and_qid(table, qid, y, columns=columns, group=query_numbers)
     ids = require_qid(ids, receiver, advice)
     if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) == table.n_rows:
         return table, ids

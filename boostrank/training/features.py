@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -102,8 +102,8 @@ class TrainingFeatures(BaseEstimator):
     ----------
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if the features have names
-    qid_column : str
-        Name of the column that contains query ids, where the data have one.
+    qid_columns : sequence of str
+        Names of the columns or index levels that contain query ids, where the data have them.
     categories : ColumnCategories or None
         The categories of the columns of a DataFrame; None if the features are no DataFrame.
     query_features : QueryFeatures or None
@@ -111,7 +111,7 @@ class TrainingFeatures(BaseEstimator):
     """
 
     n_features_in_: int
-    qid_column = QID
+    qid_columns: Sequence[str] = (QID,)
     categories: ColumnCategories | None = None
     query_features: Any = None
     #: Whether the boosting library takes infinite values.

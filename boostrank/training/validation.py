@@ -83,7 +83,7 @@ class EvalSet:
             self.group,
             "eval_set",
             _EVAL_ADVICE,
-            features.qid_column,
+            features.qid_columns,
         )
         X = check_features(features, table)
         labels = read_labels(self.y)
