@@ -189,11 +189,11 @@ class BaggedRanker(TrainedModel):
                 "eval_metric is for queries of early stopping: set early_stopping_rounds of the "
                 "ranker"
             )
-        labels = None if y is None else settings.as_labels(y)
         data, features = training_data(
             type(self).__name__,
-            TrainingArguments(X, labels, qid, group, sample_weight, position=position),
+            TrainingArguments(X, y, qid, group, sample_weight, position=position),
             takes_infinity=self._library.takes_infinity(settings.native),
+            read_labels=settings.as_labels,
         )
         training = MemberTraining(
             self._member_ranker(settings, data, features),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from numpy.random import RandomState
 
@@ -11,7 +13,7 @@ from boostrank.backends.records import GroupedData, Trained, TrainingSpecificati
 from boostrank.inputs.arrays import Bools
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.gains import warn_of_large_labels, warn_of_places
-from boostrank.ndcg.labels import Relevance
+from boostrank.ndcg.labels import Labels, Relevance
 from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
@@ -61,9 +63,10 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
     random_state = settings.make_random_state()
     data, features = training_data(
         receiver,
-        _with_labels(settings, arguments),
+        arguments,
         takes_infinity=settings.backend.takes_infinity(settings.native),
         query_features=settings.query_features,
+        read_labels=partial(_labels_to_train, settings),
     )
     weights = data.labels.weighted(data.weights)
     if weights is not None:
@@ -127,17 +130,14 @@ def train_prepared(
     return trained
 
 
-def _with_labels(settings: Settings, arguments: TrainingArguments) -> TrainingArguments:
-    """The arguments, with labels of which larger ones are better.
+def _labels_to_train(settings: Settings, y: Any) -> Labels:
+    """Labels of which larger ones are better.
 
     XGBoost's "rank:pairwise" looks only at which label is larger, and measures need labels of 0 or
     more: there, labels that may be negative are shifted to 0 or more.
     """
-    y = arguments.y
-    if y is None:
-        return arguments
     is_pairwise = settings.loss.native_objective == "rank:pairwise"
     labels = settings.as_labels(y, signed=is_pairwise)
     if is_pairwise and isinstance(labels, Relevance):
-        labels = Relevance(labels.relevance - min(0.0, labels.relevance.min()))
-    return replace(arguments, y=labels)
+        return Relevance(labels.relevance - min(0.0, labels.relevance.min()))
+    return labels

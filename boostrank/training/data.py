@@ -54,6 +54,7 @@ def training_data(
     *,
     takes_infinity: bool,
     query_features: FeaturesOfLists | None = None,
+    read_labels: Callable[[Any], Labels] = as_labels,
 ) -> tuple[GroupedData, TrainingFeatures]:
     """Find the queries of the data to train on, check everything, and group it by query.
 
@@ -66,6 +67,8 @@ def training_data(
         Whether features may be infinite.
     query_features : FeaturesOfLists, optional
         Not fitted.
+    read_labels : callable
+        Makes labels of the argument `y`.
 
     Returns
     -------
@@ -91,7 +94,7 @@ def training_data(
     features.query_features = query_features
     data = group_data(
         X,
-        as_labels(arguments.y),
+        read_labels(arguments.y),
         ids,
         arguments.sample_weight,
         arguments.init_score,
