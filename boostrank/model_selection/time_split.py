@@ -46,8 +46,8 @@ class QueryTimeSplit(BaseCrossValidator):
         ``n_times // (n_splits + 1)``.
     gap : int or span, default 0
         Times before those of the test that are not trained on, because their labels are known only
-        later (purging): the return over the next 5 days needs a gap of 5 daily lists, or "7D". With
-        a span, a fold trains on the times before ``first tested time - gap``.
+        later (purging): returns over the next 5 lists need a gap of 4. With a span, a fold trains
+        on the times before ``first tested time - gap``.
     max_train_size : int or span, optional
         Train on the last times only: at most this many, or those after ``last trained time -
         max_train_size``. By default all earlier times are trained on.
