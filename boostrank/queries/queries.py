@@ -251,8 +251,8 @@ def table_and_qid(
     if given is not None:
         if table.keys(given) is None:
             raise ValueError(
-                f"{name} must be the name of a column or an index level of X, or a list of them, "
-                f"of {table.names[:10]}, or one query id per row; got {qid!r}"
+                f"{name} must be the name of a column of X, of {table.names[:10]}, or of an index "
+                f"level, a list of such names, or one query id per row; got {qid!r}"
             )
         columns = given
         qid = None

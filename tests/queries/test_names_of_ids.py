@@ -100,8 +100,8 @@ def test_searches_of_scikit_learn_take_names(visits):
 @for_each(
     ("qid", "change", "message"),
     [
-        (["week", "shop"], None, r"qid must be the name of a column or an index level.*'shop'"),
-        ("shop", None, r"qid must be the name of a column or an index level.*'shop'"),
+        (["week", "shop"], None, r"qid must be the name of a column of X.*'shop'"),
+        ("shop", None, r"qid must be the name of a column of X.*'shop'"),
         (
             ["week", "customer"],
             {"customer": None},
@@ -109,7 +109,7 @@ def test_searches_of_scikit_learn_take_names(visits):
         ),
         (["week", "customer"], {"week": np.nan}, "the column 'week' of X is missing in row 3"),
         (["week", "customer"], {"week": 0.5}, "the column 'week' of X.*not whole"),
-        (["a"] * 7, None, r"qid must be the name of a column or an index level"),
+        (["a"] * 7, None, r"qid must be the name of a column of X"),
     ],
 )
 def test_names_and_values_that_are_none_are_errors(visits, qid, change, message):
