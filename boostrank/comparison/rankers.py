@@ -369,8 +369,7 @@ def _folds_of_rows(X: Any, y: Any, qid: ArrayLike | None, cv: Splitter) -> list[
 def _refuse_lower_is_better(rankers: Mapping[str, Estimator]) -> None:
     """Raise ValueError for a ranker that reads labels in another way than the measures."""
     for name, ranker in rankers.items():
-        parameters = ranker.get_params()
-        for parameter, value in parameters.items():
+        for parameter, value in clone(accept_qid(ranker)).get_params().items():
             if parameter.rpartition("__")[2] == "lower_is_better" and value is True:
                 raise ValueError(
                     f"{name} has {parameter}=True, but the measures of a comparison take larger "

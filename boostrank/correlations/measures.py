@@ -20,7 +20,7 @@ from boostrank.metrics.labels import GroupedLabels
 from boostrank.metrics.pairs import count_reversed_pairs, label_codes
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.discounts import check_cutoff
-from boostrank.ndcg.gains import normalized_ranks
+from boostrank.ndcg.ranks import normalized_ranks
 from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments
 

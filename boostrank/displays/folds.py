@@ -38,12 +38,14 @@ class FoldsDisplay(Display):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from boostrank import QueryTimeSplit
-    >>> qid = np.repeat(np.arange(12), 3)
-    >>> display = FoldsDisplay.from_cv(
-    ...     QueryTimeSplit(3, gap=1), np.zeros((36, 1)), qid=qid
-    ... )  # doctest: +SKIP
+    >>> from matplotlib.figure import Figure
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=12, random_state=0)
+    >>> display = br.displays.FoldsDisplay.from_cv(
+    ...     br.QueryTimeSplit(3, gap=1), X, y, qid, ax=Figure().subplots()
+    ... )
+    >>> [(len(trained), len(tested)) for trained, tested in zip(display.trained, display.tested)]
+    [(2, 3), (5, 3), (8, 3)]
     """
 
     trained: list[pd.Index]

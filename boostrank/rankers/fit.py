@@ -12,7 +12,7 @@ from boostrank.backends.models import warn_without_splits
 from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
 from boostrank.inputs.arrays import Bools
 from boostrank.inputs.warnings import warn
-from boostrank.ndcg.gains import warn_of_large_labels, warn_of_places
+from boostrank.ndcg.gains import warn_of_large_labels
 from boostrank.ndcg.labels import Labels, Relevance
 from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.queries import Queries
@@ -76,13 +76,23 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
             data = data.take(has_weight)
     warn_of_large_labels(data.labels.per_document, settings.gain)
     if settings.lower_is_better is None and not settings.dcg.takes_negative:
-        warn_of_places(data.labels.per_document, data.queries)
+        _warn_of_places(data)
     kept = None
     if settings.validation_fraction is not None:
         # Held-out lists would be known from their copies.
         numbers = numbers_of_lists(data.X, data.labels.per_document, data.queries)
         kept = settings.kept_queries(numbers, random_state)
     return PreparedData(arguments, data, features, kept, random_state)
+
+
+def _warn_of_places(data: GroupedData) -> None:
+    """Warn of labels that are 1, 2, ..., n in each query; grades have the label 0 too."""
+    labels = data.labels.per_document
+    if labels.min() == 1:
+        # Imported on use: few trainings need it.
+        from boostrank.ndcg.ranks import warn_of_places
+
+        warn_of_places(labels, data.queries)
 
 
 def bind_validation(

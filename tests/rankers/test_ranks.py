@@ -8,6 +8,7 @@ from scipy.stats import rankdata
 from sklearn.exceptions import NotFittedError
 
 import boostrank as br
+from boostrank.clusters.driver import checked_settings
 from boostrank.surrogates import SURROGATES
 
 RANKERS = [br.LightGBMRanker, br.XGBoostRanker]
@@ -249,3 +250,15 @@ def test_settings_without_a_meaning_are_errors(races, parameters, message):
     for make in RANKERS:
         with pytest.raises(ValueError, match=message):
             make(**parameters).fit(*races)
+
+
+@for_each(
+    ("parameters", "message"),
+    [
+        ({"validation": "last", "validation_fraction": 0.2}, "rows have no sequence"),
+        ({"gain": "rank", "lower_is_better": True}, "lower_is_better=True is not possible"),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_an_error(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        checked_settings(br.LightGBMRanker(**parameters), None)
