@@ -54,14 +54,15 @@ X, returns = make_returns(np.random.default_rng(0))
 walk = br.QueryTimeSplit(8, time="week", test_size=13, gap=HORIZON - 1)
 settings = {"n_estimators": 150, "learning_rate": 0.05, "random_state": 0, "n_jobs": 1}
 ranker = br.LightGBMRanker(gain="rank", query_features="rank", **settings)
-measures = ["spearman", "ic_ir(ranks=True)", "spread@0.1"]
+ratio = br.get_measure("ic_ir", ranks=True)
+measures = {"rank IC": "spearman", "IC / deviation": ratio, "spread": "spread@0.1"}
 result = br.cross_validate(ranker, X, returns, qid="week", cv=walk, scoring=measures)
 table = pd.DataFrame({name: result[f"test_{name}"] for name in measures})
 table.index = [f"quarter {i}" for i in range(1, 9)]
 print(f"{len(returns):,} returns of {N_STOCKS} stocks over {HORIZON} weeks, out of sample:\n")
 print(table.round(3).to_string())
-ic = table["spearman"].mean()
-spread = table["spread@0.1"].mean()
+ic = table["rank IC"].mean()
+spread = table["spread"].mean()
 print(
     f"\nThe mean rank IC is {ic:.3f}, and the tenth of the stocks at the top of a list has "
     f"{spread:.1%} more return than the tenth at its bottom."
@@ -88,7 +89,7 @@ if arguments.output:
     ends = [
         X.index.get_level_values("week")[test].max() for _, test in walk.split(X, groups="week")
     ]
-    below.plot(ends, table["spearman"], color=style.BLUE, marker="o", label="each quarter")
+    below.plot(ends, table["rank IC"], color=style.BLUE, marker="o", label="each quarter")
     below.axhline(ic, color=style.ORANGE, linestyle="--", label="mean")
     below.axhline(in_random_folds, color=style.GREEN, linestyle=":", label="random folds: too good")
     below.set_xlim(above.get_xlim())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import re
 import shlex
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from io import StringIO
 from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
@@ -477,13 +479,12 @@ def _joined_ids(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """
     if len(parts) == 1:
         return parts[0]
-    columns = [pd.Series(part).astype(str) for part in parts]
-    quoted = []
-    for texts in columns:
-        in_quotes = '"' + texts.str.replace('"', '""') + '"'
-        quoted.append(texts.where(~texts.str.contains('[,"\n\r]'), in_quotes))
-    first, *others = quoted
-    return first.str.cat(others, sep=",").to_numpy(dtype=object)
+    joined = []
+    for row in zip(*(part.astype(str).tolist() for part in parts), strict=True):
+        line = StringIO()
+        csv.writer(line, lineterminator="").writerow(row)
+        joined.append(line.getvalue())
+    return np.array(joined, dtype=object)
 
 
 def _features(

@@ -300,12 +300,10 @@ def _ids_of(table: Table, columns: Sequence[str]) -> NDArray[Any] | None:
         return ids
     # Several values make a tuple, which is never missing.
     for column in columns:
-        values: Any = table.keys([column])
         source = f"the column {column!r} of X"
-        _refuse_fractions(values, source)
-        refuse_first(
-            pd.isna(values), lambda row, source=source: f"{source} is missing in row {row}"
-        )
+        values: Any = table.keys([column])
+        with named_part(source):
+            _refuse_fractions(_as_ids(values), source)
     return ids
 
 
