@@ -54,9 +54,10 @@ class BoostedRanker(TrainedModel):
     lower_is_better : bool, optional
         Whether the smallest label of a query is the best, as with finishing places, distances and
         times; needs ``gain="rank"``. `fit` (also for validation sets) and `score` then take the
-        negative labels, and so do metrics and functions of users in `fit`, and scorers of
-        :func:`boostrank.make_scorer`. False says that the largest is the best, as without this
-        parameter, and that `fit` need not warn of labels that are 1, 2, ..., n.
+        negative labels, and so do metrics and functions of users in `fit`, scorers of
+        :func:`boostrank.make_scorer` and :func:`boostrank.feature_importance`. False says that the
+        largest is the best, as without this parameter, and that `fit` need not warn of labels that
+        are 1, 2, ..., n.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
         :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own

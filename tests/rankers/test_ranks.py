@@ -144,8 +144,40 @@ def test_places_are_trained_and_scored_with_the_first_as_the_best(races, make):
     assert ranker.score(X, places, qid) == negated.score(X, -places, qid) > 0.9
     scorer = br.make_scorer("spearman")
     assert scorer(ranker, X, places, qid) == scorer(negated, X, -places, qid) > 0.7
+    curve = br.displays.NDCGCurveDisplay.from_estimator
+    means = [
+        curve(fitted, X, labels, qid, gain="rank", ks=[3]).table["mean"][0]
+        for fitted, labels in ((ranker, places), (negated, -places))
+    ]
+    assert means[0] == means[1]
+    with pytest.raises(ValueError, match="some rankers have lower_is_better=True"):
+        curve({"a": ranker, "b": negated}, X, places, qid, gain="rank")
     with pytest.raises(ValueError, match=r"lower_is_better=True.*negative labels, y=-y"):
         br.compare({"a": ranker, "b": negated}, X, places, qid, cv=2)
+
+
+def test_importance_is_that_of_places_with_the_first_as_the_best(races):
+    X, places, qid = races
+    frame = pd.DataFrame(X).add_prefix("x").assign(race=qid)
+    importances = []
+    for lower, labels in ((True, places), (None, -places)):
+        ranker = br.LightGBMRanker(gain="rank", lower_is_better=lower, **SETTINGS)
+        settings = {"cv": br.QueryTimeSplit(2, time="race"), "measure": "spearman", "n_repeats": 2}
+        found = br.feature_importance(ranker, frame, labels, qid, random_state=0, **settings)
+        assert found.columns.tolist() == ["x0", "x1", "x2"]
+        importances.append(found)
+    pd.testing.assert_frame_equal(*importances)
+    assert importances[0]["x0"].min() > 0.3
+
+
+def test_theory_takes_the_gain():
+    labels = np.array([[0, 1, 2], [2, 0, 1], [3, 0, 0]])
+    distribution = br.theory.LabelDistribution(labels, [0.4, 0.3, 0.3])
+    ranks = np.array([ranks_of(one, np.zeros(3)) for one in labels])
+    of_ranks = br.theory.LabelDistribution(ranks, [0.4, 0.3, 0.3])
+    found = br.theory.minimizer("softmax", distribution, dcg=br.DCG(gain="rank"))
+    expected = br.theory.minimizer("softmax", of_ranks, dcg=br.DCG(gain="linear"))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @for_each("make", RANKERS)
