@@ -131,8 +131,8 @@ def cross_validate(
     scoring : str, Measure or scorer, or list or dict of them, optional
         Measures as in :func:`boostrank.get_measure`, or scorers as those of
         :func:`boostrank.make_scorer`. Each element of a list, and each name of a dict, is a score
-        in the result. The default is "ndcg@10", for a PreferenceGraph "agreement", and for
-        ClickLabels "click-dcg@10".
+        in the result. The default is "ndcg@10", or "ndcg(gain=rank)@10" if labels are negative, for
+        a PreferenceGraph "agreement", and for ClickLabels "click-dcg@10".
     params : dict, optional
         Other arguments of the ranker's `fit`, such as `sample_weight`: weights of queries, in the
         sequence in which they first appear, or of documents. Each fold gets the weights of its
@@ -361,7 +361,10 @@ def _requesting(ranker: Estimator, names: Iterable[str]) -> Any:
 def _scorers(scoring: MeasuresLike | None, y: ArrayLike | Labels) -> dict[str, Any]:
     """Scorers by name."""
     if scoring is None:
-        scoring = default_measure(as_labels(y), DCG(k=10))
+        labels = as_labels(y, signed=True)
+        # Other gains are not defined for negative labels.
+        has_negative = labels.per_document.min() < 0
+        scoring = default_measure(labels, DCG(10, "rank" if has_negative else "exp2"))
     named: dict[str, Any]
     if isinstance(scoring, Mapping):
         named = dict(scoring)

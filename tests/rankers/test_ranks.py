@@ -180,6 +180,14 @@ def test_theory_takes_the_gain():
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+def test_the_default_score_of_negative_labels_has_the_gain(returns):
+    X, y, qid = returns
+    ranker = br.LightGBMRanker(gain="rank", **SETTINGS)
+    found = br.cross_validate(ranker, X, y, qid, cv=3)["test_score"]
+    of_rank = br.cross_validate(ranker, X, y, qid, cv=3, scoring="ndcg(gain=rank)@10")
+    np.testing.assert_array_equal(found, of_rank["test_score"])
+
+
 @for_each("make", RANKERS)
 def test_validation_sets_have_places_too(races, make):
     X, places, qid = races
