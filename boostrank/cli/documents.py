@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -91,20 +93,25 @@ class ColumnOptions(NamedTuple):
         options = self._replace(missing=None)._asdict()
         for option, value in options.items():
             texts = [value] if isinstance(value, str) else value
+            if option == "label" and value is not None:
+                require_columns(f"--{option}: {path} has no column", [value], names)
+                continue
             for name in split_names(texts):
                 require_columns(f"--{option}: {path} has no column", [name], names)
         if self.qid is not None and self.qid == self.label:
             raise ValueError(f"--qid and --label name the same column, {self.qid!r}")
 
-    def find(self, path: Path, names: Sequence[str], role: str, *, is_needed: bool) -> str | None:
-        """The column of the role "qid" or "label".
+    def find(self, path: Path, names: Sequence[str], role: str, *, is_needed: bool) -> list[str]:
+        """The columns of the role "qid", or the one of the role "label".
 
-        It is the one that the user names, or the only one with a usual name.
+        They are those that the user names, or the only one with a usual name.
         """
-        named: str | None = getattr(self, role)
-        if named is not None:
-            return named
-        others = {self.qid, self.label, *split_names(self.features), *split_names(self.drop)}
+        ids = [] if self.qid is None else split_names([self.qid])
+        if role == "qid" and ids:
+            return ids
+        if role == "label" and self.label is not None:
+            return [self.label]
+        others = {self.label, *ids, *split_names(self.features), *split_names(self.drop)}
         usual = USUAL_NAMES[role]
         columns = [name for name in usual if name in names and name not in others]
         if len(columns) != 1 and is_needed:
@@ -124,9 +131,9 @@ class ColumnOptions(NamedTuple):
                 f"{path} has {problem}: name one with --{role}; its columns are "
                 f"{quoted(names)}{hint}"
             )
-        return columns[0] if columns else None
+        return columns[:1]
 
-    def choose_features(self, path: Path, names: Sequence[str], *others: str | None) -> list[str]:
+    def choose_features(self, path: Path, names: Sequence[str], *others: str) -> list[str]:
         """The features: those that the user names, or else all columns but `others`.
 
         `others` are the columns of query ids and labels.
@@ -242,11 +249,12 @@ def read_documents(
         free = [name for name in names if name not in like]
     ids = {role: columns.find(path, free, role, is_needed=role in roles) for role in USUAL_NAMES}
     if not features and "features" in roles:
-        features = columns.choose_features(path, names, *ids.values())
-    read = {role: name for role, name in ids.items() if role in roles and name is not None}
-    texts = [*categories, *filter(None, [ids["qid"]])]
+        features = columns.choose_features(path, names, *ids["qid"], *ids["label"])
+    read = {role: found for role, found in ids.items() if role in roles and found}
+    texts = [*categories, *ids["qid"]]
     missing = _missing_marks(columns, features, like)
-    frame = read_columns(path, [*features, *read.values()], texts, missing)
+    read_names = [name for found in read.values() for name in found]
+    frame = read_columns(path, [*features, *read_names], texts, missing)
     is_training = not isinstance(like, pd.DataFrame)
     X = numbers_and_categories(
         path,
@@ -261,9 +269,9 @@ def read_documents(
     if isinstance(like, pd.DataFrame):
         X = _with_categories(path, X, like)
     if "label" in read:
-        y = check_labels(path, frame[read["label"]], may_be_negative=may_be_negative)
+        y = check_labels(path, frame[read["label"][0]], may_be_negative=may_be_negative)
     if "qid" in read:
-        qid = _query_ids(path, frame[read["qid"]])
+        qid = _joined_ids([_query_ids(path, frame[name]) for name in read["qid"]])
     return X, y, qid
 
 
@@ -397,6 +405,24 @@ def _query_ids(path: Path, column: pd.Series, kind: str = "the query id") -> NDA
     _warn_of_similar(name, different)
     is_integer = all(map(_INTEGER.fullmatch, different))
     return np.array(different, dtype=np.int64 if is_integer else object)[codes]
+
+
+def _joined_ids(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One id for each row from those of several columns: texts with commas, as lines of CSV.
+
+    Examples
+    --------
+    >>> _joined_ids([np.array([3, 3]), np.array(["anna", "a,b"], dtype=object)]).tolist()
+    ['3,anna', '3,"a,b"']
+    """
+    if len(parts) == 1:
+        return parts[0]
+    joined = []
+    for row in zip(*(part.astype(str).tolist() for part in parts), strict=True):
+        line = StringIO()
+        csv.writer(line, lineterminator="").writerow(row)
+        joined.append(line.getvalue())
+    return np.array(joined, dtype=object)
 
 
 def read_scores(path: Path, qid: NDArray[Any]) -> Floats:

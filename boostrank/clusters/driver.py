@@ -78,6 +78,16 @@ def checked_settings(
             "a function as objective is not possible on a cluster: workers know only their own "
             "queries"
         )
+    if settings.validation == "last":
+        raise ValueError(
+            "validation='last' is not possible on a cluster, where rows have no sequence: give "
+            f"the last queries as {name}"
+        )
+    if settings.lower_is_better:
+        raise ValueError(
+            "lower_is_better=True is not possible on a cluster: give labels of which larger ones "
+            "are better, such as the largest place minus the place"
+        )
     if getattr(settings.query_features, "cut_copies", 0):
         raise ValueError(
             "cut_copies of query_features is not possible on a cluster: use the ranker of one "
@@ -137,7 +147,7 @@ def select_queries(
         The queries to train on, and those of validation sets by name.
     """
     settings.backend.check_n_rows(data.n_documents, "on all workers")
-    kept = settings.kept_lists(data.n_queries, random_state)
+    kept = settings.kept_queries(np.arange(data.n_queries), random_state)
     if kept is not None:
         return data.select(kept), {HELD_OUT: data.select(~kept)}
     sets = {name: rows.select() for name, rows in validation.items()}

@@ -42,6 +42,7 @@ from boostrank.metrics.scorers import Estimator
 from boostrank.model_selection import QueryKFold, with_validation
 from boostrank.model_selection.estimators import accept_qid, needs_validation
 from boostrank.model_selection.splits import Splitter, make_folds
+from boostrank.model_selection.time_split import without_time
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.id_columns import warn_of_frame, without_id_warnings
@@ -208,6 +209,7 @@ def compare(
     consistent-lambdarank does not differ significantly from lambdarank.
     """
     baseline = check_named("ranker", rankers, baseline)
+    _refuse_lower_is_better(rankers)
     check_flag("progress", progress)
     check_count("repeats", repeats, smallest=2, optional=True)
     seeds: list[int | None] = [random_state]
@@ -227,6 +229,7 @@ def compare(
         labels = as_labels(drawn[0].test.y)
         measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
     measures = named_measures(measures)
+    _require_means(measures)
     _check_test_labels(measures, drawn)
     _warn_of_fractions(measures, drawn)
     for draw in draws[1:]:
@@ -394,13 +397,14 @@ def _folds_of_rows(
     if groups is not None:
         cv = split_by_group(X, y, of_ids(groups, data.qid), cv)
     pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
+    data = data._replace(X=without_time(X, cv))
     tested = np.concatenate([pd.unique(data.qid[test]) for _, test in pairs])
     ids = pd.Series(tested, dtype=object)
     repeated = ids[ids.duplicated()]
     if not repeated.empty:
         raise ValueError(
             f"cv tests the query {str(repeated.iloc[0])!r} in several folds, and the tests count "
-            "each query once: use an integer or QueryKFold"
+            "each query once: use an integer, QueryKFold or QueryTimeSplit"
         )
     with named_part("a fold of cv"):
         return [
@@ -420,6 +424,28 @@ def _warn_of_fractions(measures: Mapping[str, Measure], folds: Sequence[Fold]) -
     arrays = [as_array(fold.test.y, "y") for fold in folds if not isinstance(fold.test.y, Labels)]
     if arrays:
         warn_of_fractions(measures.values(), np.concatenate(arrays))
+
+
+def _refuse_lower_is_better(rankers: Mapping[str, Estimator]) -> None:
+    """Raise ValueError for a ranker that reads labels in another way than the measures."""
+    for name, ranker in rankers.items():
+        for parameter, value in clone(accept_qid(ranker)).get_params().items():
+            if parameter.rpartition("__")[2] == "lower_is_better" and value is True:
+                raise ValueError(
+                    f"{name} has {parameter}=True, but the measures of a comparison take larger "
+                    "labels as better: give compare the negative labels, y=-y, and leave "
+                    f"{parameter} out"
+                )
+
+
+def _require_means(measures: Mapping[str, Measure]) -> None:
+    """Raise ValueError for a measure that is no mean over queries."""
+    for name, measure in measures.items():
+        if measure.summary != "mean":
+            raise ValueError(
+                f"{name!r} is no mean over queries, which the tests compare: give a measure whose "
+                "values are averaged, such as 'ic' or 'spearman'"
+            )
 
 
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:

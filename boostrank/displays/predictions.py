@@ -149,14 +149,15 @@ class NDCGCurveDisplay(Display):
         """
         _, qid = find_qid(X, qid)
         # Imported on use: it imports scikit-learn, which commands that only draw do not need.
-        from boostrank.metrics.scorers import call_with_qid
+        from boostrank.metrics.scorers import call_with_qid, labels_as_read
 
         qid = require_qid(qid, f"{cls.__name__}.from_estimator")
         rankers = by_name(estimator, type(estimator).__name__)
         scores = {
             name: call_with_qid(ranker, "predict", qid, X) for name, ranker in rankers.items()
         }
-        return cls.from_predictions(y, scores, qid, **settings)
+        labels = labels_as_read(rankers.values(), y)
+        return cls.from_predictions(labels, scores, qid, **settings)
 
     def _draw(self, ax: Axes | None) -> Axes:
         curves = dict(list(self.table.groupby("ranker", sort=False)))

@@ -34,7 +34,7 @@ from boostrank.queries.weights import query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]
 #: How the values of queries become one value.
-Summary = Literal["mean", "sum", "geometric mean"]
+Summary = Literal["mean", "sum", "geometric mean", "mean by deviation"]
 #: In a geometric mean smaller values count as this, as in trec_eval, since one 0 would make it 0.
 MIN_GEOMETRIC = 1e-5
 #: Value of a query for which a measure is undefined. It is NaN if the query is left out of the mean
@@ -84,7 +84,8 @@ def mean_of_queries(values: Floats, weights: Floats, summary: Summary = "mean") 
     """Weighted mean of the values of queries without those that are NaN, or another summary.
 
     The sum is that of the values times their weights. The geometric mean is the exponential of the
-    weighted mean of the logarithms of the values.
+    weighted mean of the logarithms of the values. The mean by deviation is divided by the standard
+    deviation ``sqrt(n / (n - 1) sum(w (x - mean)^2) / sum(w))`` of n values; ValueError for one.
     """
     counted = ~np.isnan(values) * weights
     filled = np.nan_to_num(values)
@@ -94,7 +95,22 @@ def mean_of_queries(values: Floats, weights: Floats, summary: Summary = "mean") 
     if summary == "sum":
         return float(total)
     mean = total / counted.sum()
+    if summary == "mean by deviation":
+        return float(mean * _reciprocal_deviation(filled - mean, counted))
     return float(np.exp(mean) if summary == "geometric mean" else mean)
+
+
+def _reciprocal_deviation(differences: Floats, weights: Floats) -> float:
+    """1 divided by the standard deviation of values with these differences from their mean."""
+    n_values = np.count_nonzero(weights)
+    if n_values < 2:
+        raise ValueError(
+            "a mean divided by the standard deviation over queries needs at least two queries with "
+            f"a value; got {n_values}"
+        )
+    variance = (differences**2 @ weights) / weights.sum() * n_values / (n_values - 1)
+    # All values may be 0, as before the first round of a training.
+    return 1.0 / np.sqrt(variance) if variance > 0 else 0.0
 
 
 #: What a measure may be defined for.
@@ -130,7 +146,7 @@ class Measure(ABC):
     takes_relevance: ClassVar[bool] = True
     #: What the measure is defined for: arrays of labels and scores, runs with judgments, or both.
     domain: ClassVar[Domain] = "arrays"
-    #: How the values of queries become one value; only for runs it is not the mean.
+    #: How the values of queries become one value.
     summary: ClassVar[Summary] = "mean"
     #: Name for :func:`boostrank.get_measure`.
     name: ClassVar[str]
@@ -139,6 +155,11 @@ class Measure(ABC):
     #: Settings that stand in the name also where they are those by default, since other libraries
     #: have other defaults.
     always_named: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def takes_negative(self) -> bool:
+        """Whether relevance may be any real numbers, and so negative."""
+        return False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -502,11 +523,12 @@ class QueryMeasure(Measure):
         self, y_true: ArrayLike | Labels, y_score: ArrayLike, qid: ArrayLike | None
     ) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""
-        return labels_scores_queries(y_true, y_score, qid, str(self))
+        return labels_scores_queries(y_true, y_score, qid, str(self), signed=self.takes_negative)
 
     def _checked(self, labels: ArrayLike | Labels) -> Any:
         """Grouped labels, checked."""
-        return as_labels(labels).require_relevance_to_measure(str(self))
+        checked = as_labels(labels, signed=self.takes_negative)
+        return checked.require_relevance_to_measure(str(self), signed=self.takes_negative)
 
 
 class BoundQueryMeasure(BoundMeasure):

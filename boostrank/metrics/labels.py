@@ -25,14 +25,20 @@ CheckedLabels = Floats | Labels
 
 
 def labels_scores_queries(
-    y_true: ArrayLike | Labels, y_score: ArrayLike, qid: ArrayLike | None, measure: str
+    y_true: ArrayLike | Labels,
+    y_score: ArrayLike,
+    qid: ArrayLike | None,
+    measure: str,
+    *,
+    signed: bool = False,
 ) -> tuple[Floats, Floats, Queries]:
     """Check labels, scores and query ids, and group them; returns relevance, scores and queries.
 
     If `qid` is None, it raises ValueError, in which `measure` is the name of the function that got
-    no query ids.
+    no query ids. Relevance may be negative only if `signed`.
     """
-    relevance = as_labels(y_true, "y_true").require_relevance_to_measure(measure)
+    labels = as_labels(y_true, "y_true", signed=signed)
+    relevance = labels.require_relevance_to_measure(measure, signed=signed)
     scores = check_scores(y_score, "y_score")
     queries = Queries.from_qid(require_ids(qid, measure))
     check_lengths(y_true=len(relevance), y_score=len(scores), qid=queries.n_documents)
@@ -153,7 +159,7 @@ class GroupedLabels:
     def gains_and_ideal(self, dcg: DCG) -> tuple[Floats, Floats]:
         """Gain of each document, computed once for all cutoffs, and ideal DCG of each query."""
         if self._gains is None or self._gains[0] != dcg.gain:
-            gains = dcg.gains_of(self.values)
+            gains = dcg.gains_of(self.values, self.queries)
             self._gains = (dcg.gain, gains, count_levels(gains, self.queries))
         _, gains, counts = self._gains
         return gains, dcg.ideal(gains, self.queries, counts)

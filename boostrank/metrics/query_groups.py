@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.inputs.checks import refuse_first
-from boostrank.metrics.base import MIN_GEOMETRIC, Summary
+from boostrank.metrics.base import MIN_GEOMETRIC, Summary, mean_of_queries
 from boostrank.queries.by_id import ValuesById, align, by_id, is_by_id, refuse_unknown
 from boostrank.queries.groups import mean_by_group, number_groups
 from boostrank.queries.queries import Queries
@@ -127,9 +127,10 @@ def group_means(
     groups : Categorical, shape (n_queries,), or None
         None leaves only the rows of all queries.
     weights : ndarray, shape (n_queries,)
-    summaries : mapping of str to {"mean", "sum", "geometric mean"}, optional
-        How the values of queries become one value, where it is not the mean. Sums have no interval,
-        and that of a geometric mean is the exponential of that of the mean logarithm.
+    summaries : mapping of str to {"mean", "sum", "geometric mean", "mean by deviation"}, optional
+        How the values of queries become one value, where it is not the mean. Sums and means by
+        deviation have no interval, and that of a geometric mean is the exponential of that of the
+        mean logarithm.
     units : ndarray of int64, shape (n_queries,), optional
         Number of the set of queries that belong together, which intervals take as independent; by
         default each query is one.
@@ -181,10 +182,21 @@ def _means(
     if summary == "sum":
         mean = 1.0 * np.bincount(codes, weights * of_queries)
         margin = np.full(n_groups, np.nan)
+    if summary == "mean by deviation":
+        of_groups = (weights * (codes == number) for number in range(n_groups))
+        mean = np.array([_by_deviation(of_queries, of_group) for of_group in of_groups])
+        margin = np.full(n_groups, np.nan)
     ends = {"mean": mean, "low": mean - margin, "high": mean + margin}
     if summary == "geometric mean":
         ends = {name: np.exp(end) for name, end in ends.items()}
     return pd.DataFrame({"queries": means.n_values, **ends})
+
+
+def _by_deviation(values: Floats, weights: Floats) -> float:
+    """The mean divided by the standard deviation; NaN for fewer than two queries with a value."""
+    if np.count_nonzero(weights[~np.isnan(values)]) < 2:
+        return np.nan
+    return mean_of_queries(values, weights, "mean by deviation")
 
 
 def _margin_of_units(

@@ -51,12 +51,14 @@ def get_measure(measure: MeasureLike = "ndcg@10", **settings: object) -> Measure
         A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "f",
         "map", "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may
         have a level of recall, as in ``"iprec@0.5"``; "rprec", "bpref", "auc" and "agreement" have
-        neither. ``"click-dcg"``, with or without a cutoff, is the measure of ClickLabels. Only
-        :func:`boostrank.evaluate_run` takes those that need a run: "numq", "numrel", "numret" and
-        the geometric mean "gm_map". A name may have settings, as in ``"ndcg(gain=linear)@10"``. Or
-        a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, or a name
-        of trec_eval or ranx that is none of ours, such as ``"ndcg_cut_10"``, ``"recip_rank"`` or
-        ``"hit_rate@10"``. Only
+        neither. For labels that are any real numbers, such as returns, there are "spearman" (the
+        rank IC), "kendall", "ic", "ic_ir" and "spread@0.1" (:mod:`boostrank.correlations`), and
+        ``"ndcg(gain=rank)@10"``. ``"click-dcg"``, with or without a cutoff, is the measure of
+        ClickLabels. Only :func:`boostrank.evaluate_run` takes those that need a run: "numq",
+        "numrel", "numret" and the geometric mean "gm_map". A name may have settings, as in
+        ``"ndcg(gain=linear)@10"``. Or a name or object of ir_measures, such as ``"P(rel=2)@5"``,
+        ``"AP"`` or ``"RR"``, or a name of trec_eval or ranx that is none of ours, such as
+        ``"ndcg_cut_10"``, ``"recip_rank"`` or ``"hit_rate@10"``. Only
         :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other
         conventions than "ndcg" and "err": the gain of nDCG is the label itself, and the largest
         grade of ERR is 4. Or a measure whose settings are to be changed. Or a function ``(y_true,
@@ -307,7 +309,7 @@ def evaluate(
             count.
         mean
             Mean over these queries; NaN if there is none. For counts, such as "numret", the sum,
-            without interval.
+            and for "ic_ir" the mean divided by the standard deviation, without interval.
         low, high
             95% confidence interval of the mean of the queries that these are a sample of, NaN for
             fewer than two queries: ``mean -+ t s / sqrt(n)``, with the standard deviation ``s``
@@ -356,7 +358,8 @@ def evaluate(
     units = None if groups is None else query_groups(groups, queries, "groups")
     weights = query_weights(sample_weight, queries, grouped=False)
     table = pd.DataFrame(values, index=id_index(queries.ids).rename("qid"))
-    return table_of_queries(table, compared, weights, per_query, None, units)
+    summaries = {name: measure.summary for name, measure in named.items()}
+    return table_of_queries(table, compared, weights, per_query, summaries, units)
 
 
 def _values(
@@ -376,7 +379,8 @@ def _values(
         }
     # Documents are sorted once for all measures.
     first = next(iter(named), "evaluate")
-    labels, scores, queries = labels_scores_queries(y_true, y_score, qid, first)
+    signed = all(measure.takes_negative for measure in query_measures)
+    labels, scores, queries = labels_scores_queries(y_true, y_score, qid, first, signed=signed)
     weights = query_weights(sample_weight, queries, grouped=False)
     results = compute_measures(query_measures, labels, scores, queries, weights, per_query)
     return dict(zip(named, results, strict=True))

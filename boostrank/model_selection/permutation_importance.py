@@ -15,8 +15,9 @@ from boostrank.inputs.checks import EstimatorSeed, as_random_state, check_count
 from boostrank.inputs.table import is_pandas, to_pandas
 from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.registry import MeasureLike
-from boostrank.metrics.scorers import Estimator, call_with_qid
+from boostrank.metrics.scorers import Estimator, call_with_qid, labels_as_read
 from boostrank.model_selection.cross_validation import cross_validate
+from boostrank.model_selection.time_split import without_time
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 
@@ -87,6 +88,8 @@ def feature_importance(
         y = as_array(y, "y")
     options |= {"return_estimator": True, "return_indices": True}
     result = cross_validate(ranker, X, y, qid, scoring=measure, **options)
+    X = without_time(X, options.get("cv"))
+    y = labels_as_read(result["estimator"], y)
     random = as_random_state(random_state)
     rows = []
     for fitted, test in zip(result["estimator"], result["indices"]["test"], strict=True):

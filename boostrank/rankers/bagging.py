@@ -201,6 +201,7 @@ class BaggedRanker(TrainedModel):
             type(self).__name__,
             TrainingArguments(X, y, qid, group, sample_weight, position=position, groups=groups),
             takes_infinity=self._library.takes_infinity(settings.native),
+            read_labels=settings.as_labels,
         )
         training = MemberTraining(
             self._member_ranker(settings, data, features),

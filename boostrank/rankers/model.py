@@ -29,7 +29,6 @@ from boostrank.inputs.checks import (
 )
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import QID, Table, TableLike
-from boostrank.ndcg.labels import as_labels
 from boostrank.queries.queries import Queries, require_qid, table_and_qid
 from boostrank.rankers.instance_or_class import of_instance_or_class
 from boostrank.rankers.library_rankers import LibraryRankers
@@ -254,7 +253,8 @@ class TrainedModel(LibraryRankers, BaseEstimator):
     ) -> float:
         """Mean NDCG of the predicted scores, with the ranker's `gain`, `discount` and `k`.
 
-        Without `k`, it is that of whole lists.
+        Without `k`, it is that of whole lists. Labels are read as in `fit`, also with
+        `lower_is_better`.
 
         It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is
         the measure "agreement", and if `y` is ClickLabels, that of
@@ -286,11 +286,13 @@ class TrainedModel(LibraryRankers, BaseEstimator):
         # Imported on use: a training without validation sets needs no measures.
         from boostrank.metrics.registry import default_measure
 
-        _, ids = table_and_qid(Table(X), qid, y, column=self._qid_column)
+        _, ids = table_and_qid(Table(X), qid, y, columns=self._qid_columns)
         qid = require_qid(ids, f"{type(self).__name__}.score")
         self._warn_of_training_data(X, qid, y)
-        measure = default_measure(as_labels(y), self._parameters._dcg)
-        return float(measure(y, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
+        settings = self._parameters._settings()
+        labels = settings.as_labels(y)
+        measure = default_measure(labels, settings.dcg)
+        return float(measure(labels, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
 
     def _warn_of_training_data(self, X: object, qid: ArrayLike, y: object) -> None:
         """Warn of a score that says little about new data; scorers call it too."""
@@ -512,7 +514,7 @@ class TrainedModel(LibraryRankers, BaseEstimator):
         self.query_features_ = features.query_features
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
-        self._qid_column = features.qid_column
+        self._qid_columns = tuple(features.qid_columns)
         self._group_column = features.group_column
         self._categories = features.categories
 
@@ -535,7 +537,7 @@ class TrainedModel(LibraryRankers, BaseEstimator):
             if values is not None and not self._has_categories:
                 return values
         check_flag("validate_features", validate_names)
-        for name in {QID, self._qid_column, self._group_column} - set(names):
+        for name in {QID, *self._qid_columns, self._group_column} - set(names):
             table = table.without(name)
         if not validate_names and isinstance(table.values, pd.DataFrame):
             n_features = self.n_features_in_
@@ -560,7 +562,7 @@ class TrainedModel(LibraryRankers, BaseEstimator):
         ids_of_rows = id_per_row(table, qid)
         receiver = f"{type(self).__name__}.predict"
         table, ids = features_and_qid(
-            table, None, ids_of_rows, group, receiver, _LISTS_ADVICE, self._qid_column
+            table, None, ids_of_rows, group, receiver, _LISTS_ADVICE, self._qid_columns
         )
         checked = self._checked_features(table, validate_names)
         queries = Queries.from_qid(ids)

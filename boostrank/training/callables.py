@@ -89,7 +89,8 @@ class NativeObjective(DatasetFunction):
         """The function of scores that gives gradient and Hessian."""
         if weights is not None:
             weights = document_weights(weights, queries, may_differ=True)
-        bound = bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights)
+        checked = as_labels(labels, signed=self.dcg.takes_negative)
+        bound = bind(self.loss, checked, queries, self.dcg, self.normalize, weights)
         return bound.boosting_function()
 
     # LightGBM does not look at the names of the parameters but at their number: LGBMRanker passes

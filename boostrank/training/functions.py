@@ -84,7 +84,7 @@ class FunctionLoss(Loss):
 
     def check_labels(self, labels: Labels) -> None:
         """Raise ValueError for labels that are no relevance."""
-        labels.require_relevance(self)
+        labels.require_relevance(self, signed=True)
 
     def bind(
         self,

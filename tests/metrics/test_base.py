@@ -22,7 +22,7 @@ import boostrank as br
 from boostrank.metrics import get_measure
 from boostrank.queries.queries import Queries
 
-SKIPPING = ["auc", "agreement"]
+SKIPPING = ["auc", "agreement", "ic", "kendall", "spearman", "spread"]
 BINARY = [name for name in RANKED if name != "err"]
 WITH_THRESHOLD = [*BINARY, *WITHOUT_CUTOFF, "iprec", "auc"]
 
@@ -104,7 +104,7 @@ def test_integer_weights_repeat_queries(ragged, name):
     )
 
 
-@for_each("name", FUNCTIONS)
+@for_each("name", [name for name in FUNCTIONS if name != "ic"])
 def test_order_of_rows_and_monotone_changes_of_scores_do_not_matter(ragged, name):
     y, scores, qid = ragged
     order = np.random.default_rng(5).permutation(len(y))

@@ -184,7 +184,7 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
         refuse_first(bad, lambda i: f"{taken}; got {relevance[i]:g}. {advice}")
     if objective != "rank:ndcg":
         return {}
-    if not isinstance(dcg.gain, str) or dcg.gain == "log":
+    if not isinstance(dcg.gain, str) or dcg.gain not in ("exp2", "linear"):
         raise ValueError(
             "rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains"
         )
