@@ -173,7 +173,10 @@ def _of_scores(
     paths: list[Path], columns: ColumnOptions, measures: dict[str, Measure]
 ) -> Callable[..., Any]:
     """A function that computes measures of scores."""
-    _, y, qid = read_documents(paths[0], columns, roles=("qid", "label"))
+    takes_negative = all(measure.takes_negative for measure in measures.values())
+    _, y, qid = read_documents(
+        paths[0], columns, roles=("qid", "label"), may_be_negative=takes_negative
+    )
     scores = read_scores(paths[1], qid)
     _check_number(paths, scores, qid)
     if are_equal_within_queries(y, qid):
