@@ -1,0 +1,480 @@
+"""An estimator that makes probabilities of the scores of a ranker."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from boostrank.calibration.first_place import METHODS, FirstPlace, lists_to_count
+from boostrank.calibration.plackett_luce import (
+    RankProbabilities,
+    mean_of_tables,
+    rank_probabilities,
+)
+from boostrank.inputs.arrays import Floats, Ints, check_lengths, finite_numbers
+from boostrank.inputs.checks import (
+    Seed,
+    as_generator,
+    check_choice,
+    check_count,
+    check_flag,
+    named_part,
+    refuse,
+)
+from boostrank.inputs.table import QID, Table
+from boostrank.metrics.registry import default_measure
+from boostrank.metrics.scorers import Estimator, call_with_qid
+from boostrank.model_selection.cross_validation import Trainings
+from boostrank.model_selection.splits import Splitter
+from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.labels import as_labels
+from boostrank.queries.queries import Queries, require_qid, table_and_qid
+from boostrank.queries.weights import document_weights
+from boostrank.training.data import features_and_qid, id_per_row
+
+#: What probabilities are of.
+TARGETS = ("first",)
+_LISTS_ADVICE = (
+    "Probabilities are those of a list: give qid= or group= as in fit, or a column or an index "
+    "'qid' of X, or qid=0 if X is one list."
+)
+
+
+class CalibratedMember(NamedTuple):
+    """A fitted ranker with the map from its scores to probabilities.
+
+    Attributes
+    ----------
+    ranker : estimator
+    calibration : FirstPlace
+    """
+
+    ranker: Any
+    calibration: FirstPlace
+
+
+class CalibrationData(NamedTuple):
+    """Rows to calibrate on, in the sequence in which they were given.
+
+    Attributes
+    ----------
+    X : features
+    relevance : ndarray, shape (n_documents,)
+    weights : ndarray, shape (n_documents,), or None
+    qid : ndarray, shape (n_documents,)
+    """
+
+    X: Any
+    relevance: Floats
+    weights: Floats | None
+    qid: Any
+
+    def take(self, rows: Ints) -> CalibrationData:
+        """The data of some rows."""
+        X = _safe_indexing(self.X, rows)
+        weights = None if self.weights is None else self.weights[rows]
+        return CalibrationData(X, self.relevance[rows], weights, self.qid[rows])
+
+    def query_weights(self, queries: Queries) -> Floats:
+        """The mean weight of each query, shape (n_queries,)."""
+        if self.weights is None:
+            return np.ones(queries.n_queries)
+        return queries.mean(queries.group(self.weights))
+
+
+class CalibratedRanker(BaseEstimator):
+    """A ranker whose scores are made probabilities, by scores of queries that it did not learn.
+
+    It is for rankers what scikit-learn's ``CalibratedClassifierCV`` is for classifiers. The
+    probability of a document to be the first of its list is the softmax of the scores of the list,
+    divided by a temperature T:
+
+        P(i is first) = exp(s_i / T) / sum_j exp(s_j / T).
+
+    T is found by maximum likelihood on scores of whole queries that the ranker was not trained on.
+    The event is the largest label of the list; documents that tie for it share it equally. The page
+    "Scores as probabilities" of the guide says for which losses one temperature is enough.
+
+    Parameters
+    ----------
+    ranker : estimator
+        A ranker of boostrank, LightGBM, XGBoost or CatBoost, a bag, or a Pipeline that ends with a
+        ranker. A ``sklearn.frozen.FrozenEstimator`` is a fitted one, which is not trained again.
+    target : {"first"}, default "first"
+        What the probabilities are of: "first" is the first place of the list.
+    method : {"temperature", "isotonic"}, default "temperature"
+        "isotonic" also bends the probabilities by an isotonic regression, and divides them by their
+        sum in the list. It is for scores that no temperature makes calibrated, such as those of
+        LambdaMART, and wants a thousand lists or more.
+    cv : int, splitter, iterable of (train, test) or "prefit", default 5
+        Folds of whole queries, as in :func:`boostrank.cross_validate`; an integer is the number of
+        folds of :class:`boostrank.QueryKFold`. Queries that no fold tests on do not count. With
+        "prefit", or a FrozenEstimator, `ranker` is fitted, and the data of `fit` must be other
+        queries than those of its training.
+    ensemble : bool, default False
+        False: one ranker is trained on all queries, with the temperature of the scores out of the
+        folds. True: the rankers of the folds, each with the temperature of its own test queries,
+        stay together, and their probabilities are averaged.
+
+    Attributes
+    ----------
+    calibrated_rankers_ : list of CalibratedMember
+        One, or with ``ensemble=True`` one for each fold: the fitted `ranker`, and its
+        `calibration`.
+    ranker_ : estimator
+        The fitted ranker, if there is one.
+    temperature_ : float
+        T, if there is one ranker. It is below 1 if scores say too little, and above 1 if they say
+        too much.
+    n_features_in_ : int, if the ranker has it
+    feature_names_in_ : ndarray of str, if the ranker has it
+
+    References
+    ----------
+    Platt, "Probabilistic outputs for support vector machines", 1999. Guo, Pleiss, Sun and
+    Weinberger, "On calibration of modern neural networks", ICML 2017 (temperature). Plackett, "The
+    analysis of permutations", Applied Statistics 1975.
+
+    Examples
+    --------
+    >>> import boostrank as br
+    >>> X, y, qid = br.make_ranking(n_queries=60, random_state=0)
+    >>> ranker = br.CalibratedRanker(br.LightGBMRanker(n_estimators=20), cv=3).fit(X, y, qid)
+    >>> probabilities = ranker.predict_proba(X, qid=qid)
+    >>> queries = br.Queries.from_qid(qid)
+    >>> queries.sum(probabilities)[:3].round(6).tolist()
+    [1.0, 1.0, 1.0]
+    >>> ranks = ranker.predict_ranks(X, qid=qid, k=3, random_state=0)
+    >>> ranks.among_best.shape == (len(y), 3), round(float(ranks.expected_rank.min()), 1) >= 1
+    (True, True)
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": True}
+    __metadata_request__predict: ClassVar = {"qid": True}
+    __metadata_request__predict_proba: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    def __init__(
+        self,
+        ranker: Estimator,
+        target: str = "first",
+        *,
+        method: str = "temperature",
+        cv: Splitter | str = 5,
+        ensemble: bool = False,
+    ) -> None:
+        self.ranker = ranker
+        self.target = target
+        self.method = method
+        self.cv = cv
+        self.ensemble = ensemble
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Train the ranker, and find how its scores become probabilities.
+
+        Parameters
+        ----------
+        X, y, qid, group, sample_weight, groups
+            As in :meth:`boostrank.LightGBMRanker.fit`, but y must be relevance. Weights count in
+            the training and, as the mean of each query, in the calibration. No fold divides a group
+            of queries.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For parameters and data that are invalid, if no list says which document is first, and
+            if the scores do not find it better than chance does. After an error the estimator is
+            unchanged.
+        """
+        self._check_parameters()
+        name = f"{type(self).__name__}.fit"
+        table = Table(X)
+        qid_column = qid if isinstance(qid, str) else QID
+        table, ids = features_and_qid(table, y, qid, group, name)
+        group_column = None
+        if isinstance(groups, str):
+            group_column = groups
+            groups = table.keys([group_column])
+            if groups is None:
+                expected = "values, or the name of a column or an index level of X"
+                refuse("groups", group_column, expected)
+            table = table.without(group_column)
+        queries = Queries.from_qid(ids)
+        relevance = as_labels(y).require_relevance(type(self).__name__)
+        check_lengths(X=table.n_rows, y=len(relevance), qid=queries.n_documents)
+        weights = None
+        if sample_weight is not None:
+            of_documents = document_weights(sample_weight, queries, may_differ=True, grouped=False)
+            weights = queries.ungroup(of_documents)
+        data = CalibrationData(table.given, relevance, weights, queries.qid)
+        lists_to_count(queries.group(relevance), queries, data.query_weights(queries))
+        ranker = self._fitted_ranker()
+        if ranker is None:
+            members = self._train(data, groups)
+        else:
+            scores = call_with_qid(ranker, "predict", data.qid, data.X)
+            members = [CalibratedMember(ranker, self._calibrate(np.asarray(scores), data))]
+        self._qid_column = qid_column
+        self._group_column = group_column
+        self._set_members(members)
+        return self
+
+    def predict(
+        self, X: Any, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
+    ) -> Floats:
+        """Predict the score of each row, which ranks the documents as the ranker does.
+
+        The scores are those of the ranker, divided by the temperature: with the method
+        "temperature" their softmax within a list is the probability to be first. With
+        ``ensemble=True`` they are the mean over the rankers.
+
+        Parameters
+        ----------
+        X, qid, group
+            As in :meth:`boostrank.LightGBMRanker.predict`.
+
+        Returns
+        -------
+        ndarray, shape (n_documents,)
+        """
+        check_is_fitted(self, "calibrated_rankers_")
+        features, ids = self._features_and_ids(X, qid, group)
+        scores = [
+            member.calibration.scaled(call_with_qid(member.ranker, "predict", ids, features))
+            for member in self.calibrated_rankers_
+        ]
+        return np.mean(scores, axis=0)
+
+    def predict_proba(
+        self, X: Any, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
+    ) -> Floats:
+        """Predict the probability of each document to be the first of its list.
+
+        Parameters
+        ----------
+        X : features, shape (n_documents, n_features)
+            As in `fit`, with all documents of each list.
+        qid, group : optional
+            The lists, as in `fit`; also one number, ``qid=0``, which makes one list of all rows.
+
+        Returns
+        -------
+        ndarray, shape (n_documents,)
+            They sum to 1 in each list.
+
+        Raises
+        ------
+        ValueError
+            If there are no lists, and for features that differ from those of the training.
+        """
+        X, queries = self._lists(X, qid, group, "predict_proba")
+        probabilities = []
+        for member in self.calibrated_rankers_:
+            scores = _grouped_scores(member.ranker, X, queries)
+            probabilities.append(member.calibration.probabilities(scores, X, queries))
+        return queries.ungroup(np.mean(probabilities, axis=0))
+
+    def predict_ranks(
+        self,
+        X: Any,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        k: int = 3,
+        n_draws: int = 1000,
+        random_state: Seed = None,
+    ) -> RankProbabilities:
+        """Predict the probabilities of ranks, by the model of Plackett and Luce.
+
+        The model draws the first place by the probabilities of `predict_proba`, the second one
+        among the other documents in the same way, and so on. It is an assumption on the second and
+        later places, of which the calibration knows nothing.
+
+        Parameters
+        ----------
+        X, qid, group
+            As in :meth:`predict_proba`.
+        k : int, default 3
+            The last rank. The ranks 1 and 2 and the expected rank are exact.
+        n_draws : int, default 1000
+            Number of drawn rankings for the ranks from 3 on.
+        random_state : int, numpy.random.Generator or None
+
+        Returns
+        -------
+        RankProbabilities
+
+        Raises
+        ------
+        ValueError
+            As :meth:`predict_proba`.
+        """
+        check_count("k", k)
+        check_count("n_draws", n_draws)
+        random = as_generator(random_state)
+        X, queries = self._lists(X, qid, group, "predict_ranks")
+        tables = []
+        for member in self.calibrated_rankers_:
+            scores = _grouped_scores(member.ranker, X, queries)
+            utilities = member.calibration.utilities(scores, queries)
+            tables.append(rank_probabilities(utilities, queries, k, n_draws, random))
+        return mean_of_tables(tables).ungrouped(queries)
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Mean NDCG of the predicted scores, as ``score`` of the ranker.
+
+        For probabilities see :func:`boostrank.calibration.log_loss`.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in :meth:`boostrank.LightGBMRanker.score`.
+        """
+        check_is_fitted(self, "calibrated_rankers_")
+        _, ids = table_and_qid(Table(X), qid, y, column=self._qid_column)
+        ids = require_qid(ids, f"{type(self).__name__}.score")
+        # Rankers of the libraries have no gain and no cutoff of their own.
+        parameters = getattr(self.calibrated_rankers_[0].ranker, "_parameters", None)
+        measure = default_measure(as_labels(y), getattr(parameters, "_dcg", DCG()))
+        return float(measure(y, self.predict(X, qid=ids), ids, sample_weight=sample_weight))
+
+    @property
+    def ranker_(self) -> Any:
+        """The fitted ranker; AttributeError if there are several."""
+        return self._only_member().ranker
+
+    @property
+    def temperature_(self) -> float:
+        """What scores are divided by; AttributeError if there are several rankers."""
+        return self._only_member().calibration.temperature
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _only_member(self) -> CalibratedMember:
+        members = vars(self).get("calibrated_rankers_", ())
+        if len(members) != 1:
+            reason = "is not fitted"
+            if members:
+                reason = "has several rankers (ensemble=True): see calibrated_rankers_"
+            raise AttributeError(f"{type(self).__name__} {reason}")
+        return members[0]
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError for parameters that are invalid."""
+        check_choice("target", self.target, TARGETS)
+        check_choice("method", self.method, METHODS)
+        check_flag("ensemble", self.ensemble)
+        is_other_text = isinstance(self.cv, str) and self.cv != "prefit"
+        if is_other_text or (isinstance(self.cv, (int, np.integer)) and self.cv < 2):
+            expected = "2 or more folds, a splitter, pairs of row numbers, or 'prefit'"
+            refuse("cv", self.cv, expected)
+
+    def _fitted_ranker(self) -> Any:
+        """The ranker if it is fitted already, else None."""
+        if isinstance(self.ranker, FrozenEstimator):
+            return self.ranker.estimator
+        return self.ranker if isinstance(self.cv, str) else None
+
+    def _train(self, data: CalibrationData, groups: ArrayLike | None) -> list[CalibratedMember]:
+        """The members: rankers that are trained on the data, with their calibration."""
+        cv: Any = self.cv
+        trainings = Trainings(
+            self.ranker,
+            data.X,
+            data.relevance,
+            data.qid,
+            cv=cv,
+            groups=groups,
+            params={} if data.weights is None else {"sample_weight": data.weights},
+        )
+        scored = trainings.out_of_fold()
+        if self.ensemble:
+            members = []
+            for number, ranker in enumerate(scored.rankers):
+                rows = np.flatnonzero(scored.folds == number)
+                with named_part(f"the test queries of fold {number + 1}"):
+                    calibration = self._calibrate(scored.scores[rows], data.take(rows))
+                members.append(CalibratedMember(ranker, calibration))
+            return members
+        rows = np.flatnonzero(scored.folds >= 0)
+        calibration = self._calibrate(scored.scores[rows], data.take(rows))
+        return [CalibratedMember(trainings.on_all_rows(), calibration)]
+
+    def _calibrate(self, scores: Floats, data: CalibrationData) -> FirstPlace:
+        """The map from scores to probabilities, by scores of queries that were not learned."""
+        queries = Queries.from_qid(data.qid)
+        weights = data.query_weights(queries)
+        return FirstPlace.fit(
+            queries.group(scores), queries.group(data.relevance), queries, weights, self.method
+        )
+
+    def _set_members(self, members: list[CalibratedMember]) -> None:
+        """Set the fitted attributes."""
+        self.calibrated_rankers_ = members
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(members[0].ranker, name):
+                setattr(self, name, getattr(members[0].ranker, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+
+    def _features_and_ids(
+        self, X: Any, qid: ArrayLike | None, group: ArrayLike | None, receiver: str = ""
+    ) -> tuple[Any, Any]:
+        """Features without columns of ids, and the query ids, which may be None without receiver.
+
+        A receiver needs them.
+        """
+        table = Table(X)
+        ids = id_per_row(table, qid)
+        if receiver or group is not None:
+            table, ids = features_and_qid(
+                table, None, ids, group, receiver, _LISTS_ADVICE, self._qid_column
+            )
+        else:
+            table, ids = table_and_qid(table, ids, column=self._qid_column)
+        return table.without(self._group_column).given, ids
+
+    def _lists(
+        self, X: Any, qid: ArrayLike | None, group: ArrayLike | None, method: str
+    ) -> tuple[Any, Queries]:
+        """Features of the rows, and their queries; ValueError if there are none."""
+        check_is_fitted(self, "calibrated_rankers_")
+        receiver = f"{type(self).__name__}.{method}"
+        features, ids = self._features_and_ids(X, qid, group, receiver)
+        return features, Queries.from_qid(ids)
+
+
+def _grouped_scores(ranker: Any, X: Any, queries: Queries) -> Floats:
+    """Scores of the rows, grouped by query."""
+    scores = call_with_qid(ranker, "predict", queries.qid, X)
+    return queries.group(finite_numbers(scores, "the scores of the ranker", X=queries.n_documents))
