@@ -11,12 +11,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from boostrank.calibration.first_place import METHODS, FirstPlace, lists_to_count
+from boostrank.calibration.first_place import METHODS as METHODS_OF_FIRST
+from boostrank.calibration.first_place import FirstPlace, lists_to_count
 from boostrank.calibration.plackett_luce import (
     RankProbabilities,
     mean_of_tables,
     rank_probabilities,
 )
+from boostrank.calibration.relevance import METHODS as METHODS_OF_RELEVANCE
+from boostrank.calibration.relevance import Relevance, checked_thresholds
 from boostrank.inputs.arrays import Floats, Ints, check_lengths, finite_numbers
 from boostrank.inputs.checks import (
     Seed,
@@ -31,15 +34,18 @@ from boostrank.inputs.table import QID, Table
 from boostrank.metrics.registry import default_measure
 from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.cross_validation import Trainings
-from boostrank.model_selection.splits import Splitter
+from boostrank.model_selection.splits import QueryKFold, Splitter
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import as_labels
+from boostrank.queries.groups import numbers_of_groups
 from boostrank.queries.queries import Queries, require_qid, table_and_qid
 from boostrank.queries.weights import document_weights
 from boostrank.training.data import features_and_qid, id_per_row
 
-#: What probabilities are of.
-TARGETS = ("first",)
+#: Methods by what the probabilities are of; the first one is the default.
+METHODS = {"first": METHODS_OF_FIRST, "relevance": METHODS_OF_RELEVANCE}
+#: Number of folds in which the model of the level of lists is trained.
+N_FOLDS = 5
 _LISTS_ADVICE = (
     "Probabilities are those of a list: give qid= or group= as in fit, or a column or an index "
     "'qid' of X, or qid=0 if X is one list."
@@ -52,11 +58,11 @@ class CalibratedMember(NamedTuple):
     Attributes
     ----------
     ranker : estimator
-    calibration : FirstPlace
+    calibration : FirstPlace or Relevance
     """
 
     ranker: Any
-    calibration: FirstPlace
+    calibration: FirstPlace | Relevance
 
 
 class CalibrationData(NamedTuple):
@@ -68,24 +74,41 @@ class CalibrationData(NamedTuple):
     relevance : ndarray, shape (n_documents,)
     weights : ndarray, shape (n_documents,), or None
     qid : ndarray, shape (n_documents,)
+    groups : ndarray, shape (n_documents,), or None
+        The group of the query of each row.
     """
 
     X: Any
     relevance: Floats
     weights: Floats | None
     qid: Any
+    groups: Any
 
     def take(self, rows: Ints) -> CalibrationData:
         """The data of some rows."""
-        X = _safe_indexing(self.X, rows)
         weights = None if self.weights is None else self.weights[rows]
-        return CalibrationData(X, self.relevance[rows], weights, self.qid[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        X = _safe_indexing(self.X, rows)
+        return CalibrationData(X, self.relevance[rows], weights, self.qid[rows], groups)
 
     def query_weights(self, queries: Queries) -> Floats:
         """The mean weight of each query, shape (n_queries,)."""
         if self.weights is None:
             return np.ones(queries.n_queries)
         return queries.mean(queries.group(self.weights))
+
+    def folds(self, queries: Queries) -> Ints:
+        """A fold for each query, shape (n_queries,), none of which divides a group."""
+        if queries.n_queries < 2:
+            raise ValueError(
+                "the target 'relevance' needs two queries or more to calibrate on; got one"
+            )
+        splitter = QueryKFold(min(N_FOLDS, queries.n_queries))
+        folds = np.empty(queries.n_documents, dtype=np.int64)
+        pairs = splitter.split(self.X, self.relevance, self.groups, self.qid)
+        for number, (_, test) in enumerate(pairs):
+            folds[test] = number
+        return queries.group(folds)[queries.starts]
 
 
 class CalibratedRanker(BaseEstimator):
@@ -101,17 +124,35 @@ class CalibratedRanker(BaseEstimator):
     The event is the largest label of the list; documents that tie for it share it equally. The page
     "Scores as probabilities" of the guide says for which losses one temperature is enough.
 
+    The probability of a document to be relevant must be comparable between lists, and scores of
+    losses that compare the documents of a list are not: a constant added to all scores of a list
+    does not change these losses. So the logit of the probability is
+
+        b (s_i - mean of s in the list) + l(list),
+
+    where ``l`` is a small model of boosted trees on features of the list: means of the columns of
+    X, the length, and mean and spread of the scores. It is trained with the first term as offset,
+    so that the sequence within a list stays that of the ranker. The alternative, a loss with a term
+    for each document (``LightGBMRanker("logistic", normalize="none")``) and a curve on its scores,
+    had about the same AUC over all documents and a lower NDCG on simulated data with shifts between
+    lists (benchmarks/calibration.py). If `ranker` has such a loss, the level takes the mean of its
+    scores into account.
+
     Parameters
     ----------
     ranker : estimator
         A ranker of boostrank, LightGBM, XGBoost or CatBoost, a bag, or a Pipeline that ends with a
         ranker. A ``sklearn.frozen.FrozenEstimator`` is a fitted one, which is not trained again.
-    target : {"first"}, default "first"
-        What the probabilities are of: "first" is the first place of the list.
-    method : {"temperature", "isotonic"}, default "temperature"
-        "isotonic" also bends the probabilities by an isotonic regression, and divides them by their
-        sum in the list. It is for scores that no temperature makes calibrated, such as those of
-        LambdaMART, and wants a thousand lists or more.
+    target : {"first", "relevance"}, default "first"
+        What the probabilities are of: the first place of the list, or labels that reach thresholds.
+    method : {"temperature", "isotonic", "sigmoid"}, optional
+        For "first", "temperature" by default; "isotonic" also bends the probabilities by an
+        isotonic regression, and divides them by their sum in the list. It is for scores that no
+        temperature makes calibrated, such as those of LambdaMART, and wants a thousand lists or
+        more. For "relevance", "isotonic" by default: an isotonic regression of each threshold on
+        the logit; "sigmoid" is a logistic regression, better with a few hundred lists or fewer.
+    thresholds : float or array-like, optional
+        With "relevance", the labels to be reached; by default all but the smallest one.
     cv : int, splitter, iterable of (train, test) or "prefit", default 5
         Folds of whole queries, as in :func:`boostrank.cross_validate`; an integer is the number of
         folds of :class:`boostrank.QueryKFold`. Queries that no fold tests on do not count. With
@@ -132,6 +173,8 @@ class CalibratedRanker(BaseEstimator):
     temperature_ : float
         T, if there is one ranker. It is below 1 if scores say too little, and above 1 if they say
         too much.
+    thresholds_ : list of float
+        With the target "relevance", what the columns of `predict_proba` are about.
     n_features_in_ : int, if the ranker has it
     feature_names_in_ : ndarray of str, if the ranker has it
 
@@ -153,6 +196,13 @@ class CalibratedRanker(BaseEstimator):
     >>> ranks = ranker.predict_ranks(X, qid=qid, k=3, random_state=0)
     >>> ranks.among_best.shape == (len(y), 3), round(float(ranks.expected_rank.min()), 1) >= 1
     (True, True)
+
+    The probability of each label of 1 or more:
+
+    >>> relevance = br.CalibratedRanker(br.LightGBMRanker(n_estimators=20), "relevance", cv=3)
+    >>> probabilities = relevance.fit(X, y, qid).predict_proba(X, qid=qid)
+    >>> relevance.thresholds_, probabilities.shape == (len(y), 5)
+    ([1.0, 2.0, 3.0, 4.0, 5.0], True)
     """
 
     __metadata_request__fit: ClassVar = {"qid": True, "groups": True}
@@ -165,13 +215,15 @@ class CalibratedRanker(BaseEstimator):
         ranker: Estimator,
         target: str = "first",
         *,
-        method: str = "temperature",
+        method: str | None = None,
+        thresholds: ArrayLike | None = None,
         cv: Splitter | str = 5,
         ensemble: bool = False,
     ) -> None:
         self.ranker = ranker
         self.target = target
         self.method = method
+        self.thresholds = thresholds
         self.cv = cv
         self.ensemble = ensemble
 
@@ -201,9 +253,9 @@ class CalibratedRanker(BaseEstimator):
         Raises
         ------
         ValueError
-            For parameters and data that are invalid, if no list says which document is first, and
-            if the scores do not find it better than chance does. After an error the estimator is
-            unchanged.
+            For parameters and data that are invalid; if no list says which document is first, or
+            thresholds do not divide the labels; and if the scores are not better than chance. After
+            an error the estimator is unchanged.
         """
         self._check_parameters()
         name = f"{type(self).__name__}.fit"
@@ -225,14 +277,22 @@ class CalibratedRanker(BaseEstimator):
         if sample_weight is not None:
             of_documents = document_weights(sample_weight, queries, may_differ=True, grouped=False)
             weights = queries.ungroup(of_documents)
-        data = CalibrationData(table.given, relevance, weights, queries.qid)
-        lists_to_count(queries.group(relevance), queries, data.query_weights(queries))
+        if groups is not None:
+            groups = queries.ungroup(queries.repeat(numbers_of_groups(groups, queries)))
+        data = CalibrationData(table.given, relevance, weights, queries.qid, groups)
+        if self.target == "first":
+            lists_to_count(queries.group(relevance), queries, data.query_weights(queries))
+            thresholds = []
+        else:
+            thresholds = checked_thresholds(self.thresholds, relevance)
         ranker = self._fitted_ranker()
         if ranker is None:
-            members = self._train(data, groups)
+            members = self._train(data, thresholds)
         else:
             scores = call_with_qid(ranker, "predict", data.qid, data.X)
-            members = [CalibratedMember(ranker, self._calibrate(np.asarray(scores), data))]
+            members = [
+                CalibratedMember(ranker, self._calibrate(np.asarray(scores), data, thresholds))
+            ]
         self._qid_column = qid_column
         self._group_column = group_column
         self._set_members(members)
@@ -243,9 +303,9 @@ class CalibratedRanker(BaseEstimator):
     ) -> Floats:
         """Predict the score of each row, which ranks the documents as the ranker does.
 
-        The scores are those of the ranker, divided by the temperature: with the method
-        "temperature" their softmax within a list is the probability to be first. With
-        ``ensemble=True`` they are the mean over the rankers.
+        The scores are those of the ranker; with the target "first" they are divided by the
+        temperature, so that with the method "temperature" their softmax within a list is the
+        probability to be first. With ``ensemble=True`` they are the mean over the rankers.
 
         Parameters
         ----------
@@ -267,7 +327,7 @@ class CalibratedRanker(BaseEstimator):
     def predict_proba(
         self, X: Any, *, qid: ArrayLike | None = None, group: ArrayLike | None = None
     ) -> Floats:
-        """Predict the probability of each document to be the first of its list.
+        """Predict the probability of each document to be the first of its list, or relevant.
 
         Parameters
         ----------
@@ -278,8 +338,9 @@ class CalibratedRanker(BaseEstimator):
 
         Returns
         -------
-        ndarray, shape (n_documents,)
-            They sum to 1 in each list.
+        ndarray, shape (n_documents,) or (n_documents, n_thresholds)
+            With the target "first", they sum to 1 in each list. With "relevance" there is a column
+            for each threshold, and they do not increase from one to the next.
 
         Raises
         ------
@@ -328,6 +389,12 @@ class CalibratedRanker(BaseEstimator):
         ValueError
             As :meth:`predict_proba`.
         """
+        check_is_fitted(self, "calibrated_rankers_")
+        if not isinstance(self.calibrated_rankers_[0].calibration, FirstPlace):
+            raise ValueError(
+                "ranks have probabilities with target='first'; the target is 'relevance', whose "
+                "probabilities are those of single documents"
+            )
         check_count("k", k)
         check_count("n_draws", n_draws)
         random = as_generator(random_state)
@@ -335,7 +402,8 @@ class CalibratedRanker(BaseEstimator):
         tables = []
         for member in self.calibrated_rankers_:
             scores = _grouped_scores(member.ranker, X, queries)
-            utilities = member.calibration.utilities(scores, queries)
+            calibration: Any = member.calibration
+            utilities = calibration.utilities(scores, queries)
             tables.append(rank_probabilities(utilities, queries, k, n_draws, random))
         return mean_of_tables(tables).ungrouped(queries)
 
@@ -370,8 +438,20 @@ class CalibratedRanker(BaseEstimator):
 
     @property
     def temperature_(self) -> float:
-        """What scores are divided by; AttributeError if there are several rankers."""
-        return self._only_member().calibration.temperature
+        """What scores are divided by, with the target "first"; AttributeError without one."""
+        calibration = self._only_member().calibration
+        if not isinstance(calibration, FirstPlace):
+            raise AttributeError("the target 'relevance' has no temperature")
+        return calibration.temperature
+
+    @property
+    def thresholds_(self) -> list[float]:
+        """The thresholds of the columns of `predict_proba`, with the target "relevance"."""
+        check_is_fitted(self, "calibrated_rankers_")
+        calibration = self.calibrated_rankers_[0].calibration
+        if not isinstance(calibration, Relevance):
+            raise AttributeError("the target 'first' has no thresholds")
+        return calibration.thresholds
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -391,8 +471,11 @@ class CalibratedRanker(BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise ValueError for parameters that are invalid."""
-        check_choice("target", self.target, TARGETS)
-        check_choice("method", self.method, METHODS)
+        check_choice("target", self.target, METHODS)
+        if self.method is not None:
+            check_choice(f"method of target {self.target!r}", self.method, METHODS[self.target])
+        if self.target == "first" and self.thresholds is not None:
+            raise ValueError("thresholds are those of target='relevance'; the target is 'first'")
         check_flag("ensemble", self.ensemble)
         is_other_text = isinstance(self.cv, str) and self.cv != "prefit"
         if is_other_text or (isinstance(self.cv, (int, np.integer)) and self.cv < 2):
@@ -405,7 +488,7 @@ class CalibratedRanker(BaseEstimator):
             return self.ranker.estimator
         return self.ranker if isinstance(self.cv, str) else None
 
-    def _train(self, data: CalibrationData, groups: ArrayLike | None) -> list[CalibratedMember]:
+    def _train(self, data: CalibrationData, thresholds: list[float]) -> list[CalibratedMember]:
         """The members: rankers that are trained on the data, with their calibration."""
         cv: Any = self.cv
         trainings = Trainings(
@@ -414,7 +497,7 @@ class CalibratedRanker(BaseEstimator):
             data.relevance,
             data.qid,
             cv=cv,
-            groups=groups,
+            groups=data.groups,
             params={} if data.weights is None else {"sample_weight": data.weights},
         )
         scored = trainings.out_of_fold()
@@ -423,19 +506,34 @@ class CalibratedRanker(BaseEstimator):
             for number, ranker in enumerate(scored.rankers):
                 rows = np.flatnonzero(scored.folds == number)
                 with named_part(f"the test queries of fold {number + 1}"):
-                    calibration = self._calibrate(scored.scores[rows], data.take(rows))
+                    calibration = self._calibrate(scored.scores[rows], data.take(rows), thresholds)
                 members.append(CalibratedMember(ranker, calibration))
             return members
         rows = np.flatnonzero(scored.folds >= 0)
-        calibration = self._calibrate(scored.scores[rows], data.take(rows))
+        calibration = self._calibrate(scored.scores[rows], data.take(rows), thresholds)
         return [CalibratedMember(trainings.on_all_rows(), calibration)]
 
-    def _calibrate(self, scores: Floats, data: CalibrationData) -> FirstPlace:
+    def _calibrate(
+        self, scores: Floats, data: CalibrationData, thresholds: list[float]
+    ) -> FirstPlace | Relevance:
         """The map from scores to probabilities, by scores of queries that were not learned."""
         queries = Queries.from_qid(data.qid)
+        checked = finite_numbers(scores, "the scores of the ranker", X=queries.n_documents)
+        relevance = queries.group(data.relevance)
         weights = data.query_weights(queries)
-        return FirstPlace.fit(
-            queries.group(scores), queries.group(data.relevance), queries, weights, self.method
+        method = self.method or METHODS[self.target][0]
+        if self.target == "first":
+            return FirstPlace.fit(queries.group(checked), relevance, queries, weights, method)
+        return Relevance.fit(
+            data.X,
+            queries.group(checked),
+            relevance,
+            queries,
+            weights,
+            data.folds(queries),
+            thresholds,
+            method,
+            self.get_params().get("ranker__n_jobs"),
         )
 
     def _set_members(self, members: list[CalibratedMember]) -> None:
