@@ -160,6 +160,7 @@ def brier_score(
     ----------
     y_true, y_proba, qid, sample_weight, per_query
         As in :func:`log_loss`.
+
     Returns
     -------
     float, or ndarray of shape (n_queries,)
