@@ -110,6 +110,11 @@ class FirstPlace:
             log_after = np.log((1.0 - self.mixed) * after)
         return np.logaddexp(log_after, np.log(self.mixed) + log_before)
 
+    @property
+    def is_isotonic(self) -> bool:
+        """Whether there is a curve beside the temperature."""
+        return self.curve is not None
+
     def scaled(self, scores: Floats) -> Floats:
         """Scores, divided by the temperature."""
         return scores / self.temperature

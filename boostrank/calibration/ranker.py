@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Self
+import os
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from boostrank.backends.models import ModelSource
 from boostrank.calibration.first_place import METHODS as METHODS_OF_FIRST
 from boostrank.calibration.first_place import FirstPlace, lists_to_count
+from boostrank.calibration.members import (
+    CalibratedMember,
+    CalibrationData,
+    folded,
+    load_member,
+    save_member,
+)
 from boostrank.calibration.plackett_luce import (
     RankProbabilities,
     mean_of_tables,
@@ -20,7 +28,7 @@ from boostrank.calibration.plackett_luce import (
 )
 from boostrank.calibration.relevance import METHODS as METHODS_OF_RELEVANCE
 from boostrank.calibration.relevance import Relevance, checked_thresholds
-from boostrank.inputs.arrays import Floats, Ints, check_lengths, finite_numbers
+from boostrank.inputs.arrays import Floats, check_lengths, finite_numbers
 from boostrank.inputs.checks import (
     Seed,
     as_generator,
@@ -34,7 +42,7 @@ from boostrank.inputs.table import QID, Table
 from boostrank.metrics.registry import default_measure
 from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.cross_validation import Trainings
-from boostrank.model_selection.splits import QueryKFold, Splitter
+from boostrank.model_selection.splits import Splitter
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import as_labels
 from boostrank.queries.groups import numbers_of_groups
@@ -44,71 +52,10 @@ from boostrank.training.data import features_and_qid, id_per_row
 
 #: Methods by what the probabilities are of; the first one is the default.
 METHODS = {"first": METHODS_OF_FIRST, "relevance": METHODS_OF_RELEVANCE}
-#: Number of folds in which the model of the level of lists is trained.
-N_FOLDS = 5
 _LISTS_ADVICE = (
     "Probabilities are those of a list: give qid= or group= as in fit, or a column or an index "
     "'qid' of X, or qid=0 if X is one list."
 )
-
-
-class CalibratedMember(NamedTuple):
-    """A fitted ranker with the map from its scores to probabilities.
-
-    Attributes
-    ----------
-    ranker : estimator
-    calibration : FirstPlace or Relevance
-    """
-
-    ranker: Any
-    calibration: FirstPlace | Relevance
-
-
-class CalibrationData(NamedTuple):
-    """Rows to calibrate on, in the sequence in which they were given.
-
-    Attributes
-    ----------
-    X : features
-    relevance : ndarray, shape (n_documents,)
-    weights : ndarray, shape (n_documents,), or None
-    qid : ndarray, shape (n_documents,)
-    groups : ndarray, shape (n_documents,), or None
-        The group of the query of each row.
-    """
-
-    X: Any
-    relevance: Floats
-    weights: Floats | None
-    qid: Any
-    groups: Any
-
-    def take(self, rows: Ints) -> CalibrationData:
-        """The data of some rows."""
-        weights = None if self.weights is None else self.weights[rows]
-        groups = None if self.groups is None else self.groups[rows]
-        X = _safe_indexing(self.X, rows)
-        return CalibrationData(X, self.relevance[rows], weights, self.qid[rows], groups)
-
-    def query_weights(self, queries: Queries) -> Floats:
-        """The mean weight of each query, shape (n_queries,)."""
-        if self.weights is None:
-            return np.ones(queries.n_queries)
-        return queries.mean(queries.group(self.weights))
-
-    def folds(self, queries: Queries) -> Ints:
-        """A fold for each query, shape (n_queries,), none of which divides a group."""
-        if queries.n_queries < 2:
-            raise ValueError(
-                "the target 'relevance' needs two queries or more to calibrate on; got one"
-            )
-        splitter = QueryKFold(min(N_FOLDS, queries.n_queries))
-        folds = np.empty(queries.n_documents, dtype=np.int64)
-        pairs = splitter.split(self.X, self.relevance, self.groups, self.qid)
-        for number, (_, test) in enumerate(pairs):
-            folds[test] = number
-        return queries.group(folds)[queries.starts]
 
 
 class CalibratedRanker(BaseEstimator):
@@ -169,10 +116,10 @@ class CalibratedRanker(BaseEstimator):
         One, or with ``ensemble=True`` one for each fold: the fitted `ranker`, and its
         `calibration`.
     ranker_ : estimator
-        The fitted ranker, if there is one.
+        The fitted ranker, without ``ensemble=True``.
     temperature_ : float
-        T, if there is one ranker. It is below 1 if scores say too little, and above 1 if they say
-        too much.
+        T, with the target "first" and without ``ensemble=True``. It is below 1 if scores say too
+        little, and above 1 if they say too much.
     thresholds_ : list of float
         With the target "relevance", what the columns of `predict_proba` are about.
     n_features_in_ : int, if the ranker has it
@@ -431,27 +378,88 @@ class CalibratedRanker(BaseEstimator):
         measure = default_measure(as_labels(y), getattr(parameters, "_dcg", DCG()))
         return float(measure(y, self.predict(X, qid=ids), ids, sample_weight=sample_weight))
 
-    @property
-    def ranker_(self) -> Any:
-        """The fitted ranker; AttributeError if there are several."""
-        return self._only_member().ranker
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Write the ranker and its calibration to one file in the format of the boosting library.
 
-    @property
-    def temperature_(self) -> float:
-        """What scores are divided by, with the target "first"; AttributeError without one."""
-        calibration = self._only_member().calibration
-        if not isinstance(calibration, FirstPlace):
-            raise AttributeError("the target 'relevance' has no temperature")
-        return calibration.temperature
+        The library, and :func:`boostrank.load_model`, read the ranker from it.
 
-    @property
-    def thresholds_(self) -> list[float]:
-        """The thresholds of the columns of `predict_proba`, with the target "relevance"."""
+        Parameters
+        ----------
+        path : path
+
+        Raises
+        ------
+        ValueError
+            With ``ensemble=True``, and if the ranker is not one of boostrank.
+        """
         check_is_fitted(self, "calibrated_rankers_")
-        calibration = self.calibrated_rankers_[0].calibration
-        if not isinstance(calibration, Relevance):
-            raise AttributeError("the target 'first' has no thresholds")
-        return calibration.thresholds
+        save_member(self._one_member("save_model"), path)
+
+    @classmethod
+    def load_model(cls, path: ModelSource) -> Self:
+        """Read a file of :meth:`save_model`, or its content.
+
+        Parameters
+        ----------
+        path : str, path, bytes or bytearray
+
+        Returns
+        -------
+        CalibratedRanker
+            Fitted; its `ranker` is the frozen ranker of the file.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        ValueError
+            If the file has no calibration, or is no complete model of a ranker.
+        """
+        member = load_member(path)
+        frozen = FrozenEstimator(member.ranker)
+        target = "relevance"
+        method = "sigmoid"
+        if isinstance(member.calibration, FirstPlace):
+            target = "first"
+            method = "temperature"
+        if member.calibration.is_isotonic:
+            method = "isotonic"
+        loaded = cls(frozen, target, method=method)
+        loaded._qid_column = QID
+        loaded._group_column = None
+        loaded._set_members([member])
+        return loaded
+
+    def to_ranker(self) -> Any:
+        """The ranker with the temperature folded into its leaves, with the target "first".
+
+        It is a LightGBMRanker or an XGBoostRanker, whose scores are those of :meth:`predict`, so
+        that their softmax within a list is the probability to be first.
+
+        Raises
+        ------
+        ValueError
+            With ``ensemble=True``, with the target "relevance", and if the ranker is not one of
+            boostrank.
+        """
+        check_is_fitted(self, "calibrated_rankers_")
+        return folded(self._one_member("to_ranker"))
+
+    def export(self, path: str | os.PathLike[str], format: str, **settings: object) -> None:
+        """Write the ranker of :meth:`to_ranker` in the format of another program.
+
+        Parameters
+        ----------
+        path, format, **settings
+            As in :meth:`boostrank.LightGBMRanker.export`. A constant that the program adds to all
+            scores changes no probability.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`to_ranker`, and as the export of the ranker.
+        """
+        self.to_ranker().export(path, format, **settings)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -460,14 +468,11 @@ class CalibratedRanker(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _only_member(self) -> CalibratedMember:
-        members = vars(self).get("calibrated_rankers_", ())
-        if len(members) != 1:
-            reason = "is not fitted"
-            if members:
-                reason = "has several rankers (ensemble=True): see calibrated_rankers_"
-            raise AttributeError(f"{type(self).__name__} {reason}")
-        return members[0]
+    def _one_member(self, method: str) -> CalibratedMember:
+        """The member; ValueError if there are several."""
+        if len(self.calibrated_rankers_) > 1:
+            raise ValueError(f"{method} needs one ranker: set ensemble=False")
+        return self.calibrated_rankers_[0]
 
     def _check_parameters(self) -> None:
         """Raise ValueError for parameters that are invalid."""
@@ -537,13 +542,21 @@ class CalibratedRanker(BaseEstimator):
         )
 
     def _set_members(self, members: list[CalibratedMember]) -> None:
-        """Set the fitted attributes."""
+        """Set the fitted attributes, and remove those of an earlier `fit`."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         self.calibrated_rankers_ = members
+        ranker, calibration = members[0]
         for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(members[0].ranker, name):
-                setattr(self, name, getattr(members[0].ranker, name))
-            elif hasattr(self, name):
-                delattr(self, name)
+            if hasattr(ranker, name):
+                setattr(self, name, getattr(ranker, name))
+        if isinstance(calibration, Relevance):
+            self.thresholds_ = calibration.thresholds
+        if len(members) > 1:
+            return
+        self.ranker_ = ranker
+        if isinstance(calibration, FirstPlace):
+            self.temperature_ = calibration.temperature
 
     def _features_and_ids(
         self, X: Any, qid: ArrayLike | None, group: ArrayLike | None, receiver: str = ""

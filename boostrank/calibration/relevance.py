@@ -156,6 +156,11 @@ class Relevance:
             sigmoids.append(fitted)
         return cls(thresholds, level, sigmoids, [])
 
+    @property
+    def is_isotonic(self) -> bool:
+        """Whether there is a curve for each threshold."""
+        return bool(self.curves)
+
     def scaled(self, scores: Floats) -> Floats:
         """The scores themselves."""
         return scores
@@ -181,7 +186,9 @@ class Relevance:
         levels = queries.repeat(self.level.predict(X, scores, queries))
         if self.curves:
             logits = self.sigmoids[0].logits(centred, levels)
-            columns = [np.interp(logits, *curve) for curve in self.curves]
+            columns = [
+                np.interp(logits, before, after).astype(np.float64) for before, after in self.curves
+            ]
         else:
             columns = [_expit(one.logits(centred, levels)) for one in self.sigmoids]
         return np.minimum.accumulate(np.column_stack(columns), axis=1)
