@@ -6,3 +6,4 @@ from .measures import brier_score as brier_score
 from .measures import log_loss as log_loss
 from .plackett_luce import RankProbabilities as RankProbabilities
 from .ranker import CalibratedRanker as CalibratedRanker
+from .spread import score_spread as score_spread

@@ -108,8 +108,8 @@ def load_member(path: ModelSource) -> CalibratedMember:
     _, notes = ranker._load(path)
     if "calibration" not in notes:
         raise ValueError(
-            f"{source_name(path)} has no calibration: save it by save_model of a CalibratedRanker. "
-            "load_model of boostrank reads the ranker alone"
+            f"{source_name(path)} has no calibration: save it by save_model of a CalibratedRanker, "
+            "or by boostrank fit --probabilities first. boostrank.load_model reads a ranker alone"
         )
     fields = json.loads(notes["calibration"])
     calibration: FirstPlace | Relevance
