@@ -51,7 +51,8 @@ def get_measure(measure: MeasureLike = "ndcg@10", **settings: object) -> Measure
         A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "f",
         "map", "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may
         have a level of recall, as in ``"iprec@0.5"``; "rprec", "bpref", "auc" and "agreement" have
-        neither. ``"click-dcg"``, with or without a cutoff, is the measure of ClickLabels. Only
+        neither. ``"click-dcg"``, with or without a cutoff, is the measure of ClickLabels, and
+        ``"neg-first-log-loss"`` and ``"neg-first-brier"`` are those of probabilities. Only
         :func:`boostrank.evaluate_run` takes those that need a run: "numq", "numrel", "numret" and
         the geometric mean "gm_map". A name may have settings, as in ``"ndcg(gain=linear)@10"``. Or
         a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, or a name
