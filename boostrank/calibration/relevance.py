@@ -184,11 +184,10 @@ class Relevance:
         """
         centred = _centred(scores, queries)
         levels = queries.repeat(self.level.predict(X, scores, queries))
+        columns: list[Floats]
         if self.curves:
             logits = self.sigmoids[0].logits(centred, levels)
-            columns = [
-                np.interp(logits, before, after).astype(np.float64) for before, after in self.curves
-            ]
+            columns = [np.interp(logits, *curve) for curve in self.curves]
         else:
             columns = [_expit(one.logits(centred, levels)) for one in self.sigmoids]
         return np.minimum.accumulate(np.column_stack(columns), axis=1)
