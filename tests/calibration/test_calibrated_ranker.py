@@ -1,5 +1,7 @@
 """CalibratedRanker with the target "first"."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks
 
 import boostrank as br
 
@@ -226,3 +229,28 @@ def test_bad_data_are_errors_and_leave_the_estimator_as_it_was(races, fitted):
         fitted.predict_proba(X)
     with pytest.raises(ValueError, match="got no qid"):
         clone(fitted).fit(X, y)
+
+
+def test_parameters_follow_scikit_learn_and_pickles_predict_the_same(races, fitted):
+    for check in (
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_valid_tag_types,
+    ):
+        check("CalibratedRanker", br.CalibratedRanker(br.LightGBMRanker(**PLAIN)))
+    X, _, qid, _ = races
+    copied = pickle.loads(pickle.dumps(fitted))
+    expected = fitted.predict_proba(X, qid=qid)
+    assert copied.predict_proba(X, qid=qid).tolist() == expected.tolist()
+    assert copied.temperature_ == fitted.temperature_
+
+
+def test_lists_of_one_document_have_the_probability_one(races, fitted):
+    X, _, _, _ = races
+    probabilities = fitted.predict_proba(X[:3], qid=["a", "b", "c"])
+    assert probabilities.tolist() == [1.0, 1.0, 1.0]
+    ranks = fitted.predict_ranks(X[:3], qid=["a", "b", "c"], k=4, random_state=0)
+    assert ranks.ranks.tolist() == [[1.0, 0.0, 0.0, 0.0]] * 3
+    assert ranks.expected_rank.tolist() == [1.0, 1.0, 1.0]
