@@ -109,12 +109,16 @@ class ListLevel:
 
     Attributes
     ----------
+    slope : float
+        Of the mean score of the list, which is a part of the level.
     features : ListFeatures
-    model : LightGBMRanker
+    model : LightGBMRanker or None
+        The other part, from features of the list; None if it is of no use.
     """
 
+    slope: float
     features: ListFeatures
-    model: LightGBMRanker
+    model: LightGBMRanker | None
 
     @classmethod
     def fit(
@@ -125,18 +129,21 @@ class ListLevel:
         targets: Floats,
         queries: Queries,
         weights: Floats,
+        slope: float,
         n_jobs: int | None,
     ) -> Self:
-        """Train on list features, with the scores within lists as a start that does not change.
+        """Train on list features, with what scores say as a start that does not change.
 
         Parameters
         ----------
         X : features
             In the sequence of the original rows.
         scores, offset, targets : ndarray, shape (n_documents,)
-            Grouped by query. The offset is the part of the logit that is known from the ranker.
+            Grouped by query. The offset is the logit by the scores alone.
         queries : Queries
         weights : ndarray, shape (n_queries,)
+        slope : float
+            Of the mean score of the list, in the offset.
         n_jobs : int, optional
         """
         features = ListFeatures.learn(X)
@@ -151,26 +158,31 @@ class ListLevel:
         rows = repeat_rows(features.compute(X, scores, queries), queries)
         ids = queries.repeat(np.arange(queries.n_queries))
         model.fit(rows, targets, ids, init_score=offset, sample_weight=queries.repeat(weights))
-        return cls(features, model)
+        return cls(slope, features, model)
 
     def predict(self, X: Any, scores: Floats, queries: Queries) -> Floats:
         """The level of each list, shape (n_queries,)."""
-        return self.model.predict(self.features.compute(X, scores, queries))
+        levels = self.slope * queries.mean(scores)
+        if self.model is not None:
+            levels += self.model.predict(self.features.compute(X, scores, queries))
+        return levels
 
     def as_dict(self) -> dict[str, Any]:
         """The fields for a model file."""
-        text = self.model.booster_.model_to_string().encode()
-        # A note has no "=".
-        model = base64.b64encode(zlib.compress(text)).decode().rstrip("=")
-        return {"categories": dict(self.features.categories), "model": model}
+        fields = {"slope": self.slope, "categories": dict(self.features.categories), "model": None}
+        if self.model is not None:
+            text = self.model.booster_.model_to_string().encode()
+            fields["model"] = base64.b64encode(zlib.compress(text)).decode()
+        return fields
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """What :meth:`as_dict` returned."""
-        text = fields["model"]
-        content = zlib.decompress(base64.b64decode(text + "=" * (-len(text) % 4)))
-        model = LightGBMRanker().load_model(content)
-        return cls(ListFeatures(fields["categories"]), model)
+        model = None
+        if fields["model"] is not None:
+            content = zlib.decompress(base64.b64decode(fields["model"]))
+            model = LightGBMRanker().load_model(content)
+        return cls(fields["slope"], ListFeatures(fields["categories"]), model)
 
 
 def repeat_rows(rows: Floats, queries: Segments) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from boostrank.calibration.list_level import ListLevel
+from boostrank.calibration.list_level import ListFeatures, ListLevel
 from boostrank.inputs.arrays import Floats, Ints, finite_numbers
 from boostrank.queries.queries import Queries
 
@@ -47,6 +47,11 @@ class Sigmoid:
         model.fit(np.vstack([columns, columns])[both > 0] / scale, labels[both > 0], both[both > 0])
         slope, level_slope = model.coef_[0] / scale
         return cls(float(model.intercept_[0]), float(slope), float(level_slope))
+
+    def loss(self, centred: Floats, levels: Floats, targets: Floats, weights: Floats) -> float:
+        """The weighted sum of log losses."""
+        logits = self.logits(centred, levels)
+        return float(weights @ (np.logaddexp(0.0, logits) - targets * logits))
 
     def logits(self, centred: Floats, levels: Floats) -> Floats:
         """The logit of each document."""
@@ -117,7 +122,7 @@ class Relevance:
         means = queries.repeat(queries.mean(scores))
         start = Sigmoid.fit(centred, means, targets, of_documents)
         _require_order(start)
-        offset = start.slope * centred
+        offset = start.logits(centred, means)
 
         def train(lists: Ints) -> ListLevel:
             rows = queries.rows_of(lists)
@@ -129,6 +134,7 @@ class Relevance:
                 targets[rows],
                 part,
                 weights[lists],
+                start.level_slope,
                 n_jobs,
             )
 
@@ -142,7 +148,15 @@ class Relevance:
         of_lists = queries.repeat(levels)
         pooled = Sigmoid.fit(centred, of_lists, targets, of_documents)
         _require_order(pooled)
-        level = train(np.flatnonzero(weights > 0))
+        # Scores of losses with a term for each document know the level themselves.
+        if start.loss(centred, means, targets, of_documents) <= pooled.loss(
+            centred, of_lists, targets, of_documents
+        ):
+            level = ListLevel(start.level_slope, ListFeatures(), None)
+            of_lists = start.level_slope * means
+            pooled = Sigmoid.fit(centred, of_lists, targets, of_documents)
+        else:
+            level = train(np.flatnonzero(weights > 0))
         if method == "isotonic":
             logits = pooled.logits(centred, of_lists)
             curves = [_curve(logits, one, of_documents) for one in reached.T]

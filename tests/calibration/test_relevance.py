@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from cases import for_each
 from scipy import sparse
+from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 import boostrank as br
@@ -85,7 +86,6 @@ def test_fields_of_a_file_give_the_same_probabilities(shifted, fitted):
     X, _, qid = shifted
     calibration = fitted.calibrated_rankers_[0].calibration
     text = json.dumps(calibration.as_dict())
-    assert "=" not in text
     loaded = Relevance.from_dict(json.loads(text))
     queries = br.Queries.from_qid(qid)
     scores = fitted.ranker_.predict(X)
@@ -168,3 +168,23 @@ def test_ranks_have_no_probabilities(shifted, fitted):
     with pytest.raises(ValueError, match="target='first'"):
         fitted.predict_ranks(X, qid=qid)
     assert not hasattr(fitted, "temperature_")
+
+
+def test_scores_that_know_the_level_need_no_second_model(shifted, fitted):
+    X, y, qid = shifted
+    rows = qid < 350
+    labels = (y[rows] >= 1).astype(float)
+    separable = br.LightGBMRanker("logistic", normalize="none", random_state=0, n_jobs=1)
+    ranker = br.CalibratedRanker(separable, "relevance", cv=3).fit(X[rows], labels, qid[rows])
+    level = ranker.calibrated_rankers_[0].calibration.level
+    assert level.model is None
+    assert level.slope > 0.0
+    assert fitted.calibrated_rankers_[0].calibration.level.model is not None
+    test = qid >= 350
+    probabilities = ranker.predict_proba(X[test], qid=qid[test])[:, 0]
+    assert roc_auc_score(y[test] >= 1, probabilities) > 0.94
+    assert spearmanr(probabilities, ranker.predict(X[test])).statistic > 0.98
+    loaded = Relevance.from_dict(
+        json.loads(json.dumps(ranker.calibrated_rankers_[0].calibration.as_dict()))
+    )
+    assert loaded.level.model is None
