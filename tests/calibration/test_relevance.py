@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from cases import for_each
 from scipy import sparse
-from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
 import boostrank as br
@@ -182,8 +181,8 @@ def test_scores_that_know_the_level_need_no_second_model(shifted, fitted):
     assert fitted.calibrated_rankers_[0].calibration.level.model is not None
     test = qid >= 350
     probabilities = ranker.predict_proba(X[test], qid=qid[test])[:, 0]
-    assert roc_auc_score(y[test] >= 1, probabilities) > 0.94
-    assert spearmanr(probabilities, ranker.predict(X[test])).statistic > 0.98
+    auc = roc_auc_score(y[test] >= 1, probabilities)
+    assert auc == pytest.approx(roc_auc_score(y[test] >= 1, ranker.predict(X[test])), abs=0.01)
     loaded = Relevance.from_dict(
         json.loads(json.dumps(ranker.calibrated_rankers_[0].calibration.as_dict()))
     )
