@@ -75,15 +75,14 @@ class CalibratedRanker(BaseEstimator):
     losses that compare the documents of a list are not: a constant added to all scores of a list
     does not change these losses. So the logit of the probability is
 
-        b (s_i - mean of s in the list) + l(list),
+        b (s_i - mean of s in the list) + l(list).
 
-    where ``l`` is a small model of boosted trees on features of the list: means of the columns of
-    X, the length, and mean and spread of the scores. It is trained with the first term as offset,
-    so that the sequence within a list stays that of the ranker. The alternative, a loss with a term
-    for each document (``LightGBMRanker("logistic", normalize="none")``) and a curve on its scores,
-    had about the same AUC over all documents and a lower NDCG on simulated data with shifts between
-    lists (benchmarks/calibration.py). If `ranker` has such a loss, the level takes the mean of its
-    scores into account.
+    The level ``l`` is a multiple of the mean score, plus a small model of boosted trees on features
+    of the list: means of the columns of X, the length, and mean and spread of the scores. What
+    scores say is its offset, so that the sequence within a list stays that of the ranker. The trees
+    are left out if they do not lower the log loss on other lists. That is so for losses with a term
+    for each document, ``LightGBMRanker("logistic", normalize="none")``, whose scores know the
+    level. The guide has measurements of both.
 
     Parameters
     ----------
