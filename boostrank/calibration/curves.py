@@ -74,6 +74,7 @@ def calibration_curve(
             other: the queries are the independent units. NaN if the bin has cases of one query
             only.
         n_cases, n_queries
+            Number of cases, and of queries that have them.
 
     Raises
     ------
