@@ -96,7 +96,7 @@ class CalibratedRanker(BaseEstimator):
         isotonic regression, and divides them by their sum in the list. It is for scores that no
         temperature makes calibrated, such as those of LambdaMART, and wants a thousand lists or
         more. For "relevance", "isotonic" by default: an isotonic regression of each threshold on
-        the logit; "sigmoid" is a logistic regression, better with a few hundred lists or fewer.
+        the logit; "sigmoid" is a logistic regression, for a few hundred lists or fewer.
     thresholds : float or array-like, optional
         With "relevance", the labels to be reached; by default all but the smallest one.
     cv : int, splitter, iterable of (train, test) or "prefit", default 5
