@@ -132,7 +132,7 @@ class FirstPlace:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """What :meth:`as_dict` returned."""
+        """The result of :meth:`as_dict`, read again."""
         curve = fields.get("curve")
         if curve is None:
             return cls(fields["temperature"])

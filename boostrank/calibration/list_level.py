@@ -177,7 +177,7 @@ class ListLevel:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """What :meth:`as_dict` returned."""
+        """The result of :meth:`as_dict`, read again."""
         model = None
         if fields["model"] is not None:
             content = zlib.decompress(base64.b64decode(fields["model"]))

@@ -217,7 +217,7 @@ class Relevance:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """What :meth:`as_dict` returned."""
+        """The result of :meth:`as_dict`, read again."""
         sigmoids = [Sigmoid(*numbers) for numbers in fields["sigmoids"]]
         curves = [(before, after) for before, after in fields["curves"]]
         level = ListLevel.from_dict(fields["level"])

@@ -166,7 +166,7 @@ def _queries_and_groups(
     """
     features, ids = find_qid(X, qid, y)
     if ids is None:
-        ids = groups
+        features, ids = find_qid(X, groups, y, name="groups")
         groups = None
     queries = Queries.from_qid(require_qid(ids, receiver))
     check_lengths(X=_num_samples(X), qid=queries.n_documents)

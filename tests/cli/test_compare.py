@@ -7,6 +7,7 @@ import re
 
 import lightgbm
 import pandas as pd
+import pytest
 import xgboost
 
 import boostrank as br
@@ -158,6 +159,7 @@ def labelled(path, data, labels):
     return path
 
 
+@pytest.mark.filterwarnings("ignore:the largest label is")
 def test_the_rankers_of_the_libraries_have_the_gain_of_the_comparison(run, data, tmp_path):
     grades = data.y.clip(0, 4).astype(int)
     quick = ["--folds", 2, "--output", tmp_path / "t.csv", "--rankers", "LGBMRanker,XGBRanker"]

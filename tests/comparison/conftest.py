@@ -32,7 +32,7 @@ def ended(monkeypatch):
 
     def recorded(jobs, *arguments):
         for number, result, is_saved in run(jobs, *arguments):
-            name, _, fold = jobs[number]
+            name, _, fold, _ = jobs[number]
             finished.append((name, fold.name, result, is_saved))
             yield number, result, is_saved
 

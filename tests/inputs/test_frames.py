@@ -63,7 +63,7 @@ def test_sources_of_query_ids_must_not_contradict_each_other(first, second):
         )
         X.index = pd.Index(sources.get(INDEX, range(4)), name="qid" if INDEX in sources else None)
         return table_and_qid(
-            Table(X), sources.get("qid"), column="session", group=sources.get("group")
+            Table(X), sources.get("qid"), columns=["session"], group=sources.get("group")
         )
 
     features, qid = found([5, 5, 3, 5], ["a", "a", "b", "a"])

@@ -95,6 +95,7 @@ def test_a_column_keeps_its_kind(ranker_class, queries, fitted):
         ranker.predict(X)
 
 
+@pytest.mark.filterwarnings("ignore:X. 'colour' .a category of its own")
 @for_each(
     ("values", "message"),
     [

@@ -88,6 +88,7 @@ def test_only_the_order_counts(returns, make, scale):
     np.testing.assert_array_equal(changed, plain)
 
 
+@pytest.mark.filterwarnings("ignore::boostrank.metrics.labels.FractionalLabelsWarning")
 @for_each("make", RANKERS)
 def test_negative_labels_without_the_gain_are_an_error_that_names_it(returns, make):
     X, y, qid = returns
