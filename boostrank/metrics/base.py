@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
-from boostrank.inputs.checks import check_choice, check_flag, check_settings, refuse_first
+from boostrank.inputs.checks import (
+    check_choice,
+    check_flag,
+    check_settings,
+    did_you_mean,
+    refuse_first,
+)
 from boostrank.kernels.ranked_measures import (
     PerBlock,
     RankedMeasure,
@@ -196,6 +202,13 @@ class Measure(ABC):
         if needed not in self.domain:
             raise ValueError(f"{self} is not defined for {needed}: {_ADVICE[self.domain]}")
 
+    def changed(self, settings: Mapping[str, object]) -> Measure:
+        """The measure with other settings; TypeError for a setting that it does not have."""
+        check_names(type(self), settings)
+        changeable: Any = self
+        changed: Measure = replace(changeable, **settings)
+        return changed
+
     def arguments(self) -> str:
         """The arguments of :func:`boostrank.get_measure` that make this measure, as text."""
         name = measure_name(self.name, {}, getattr(self, self.at, None))
@@ -220,6 +233,17 @@ class Measure(ABC):
 
     def __repr__(self) -> str:
         return f"get_measure({self.arguments()})"
+
+
+def check_names(kind: type[Any], settings: Iterable[str]) -> None:
+    """Raise TypeError for the name of a setting that measures of this class do not have."""
+    names = [setting.name for setting in fields(kind)]
+    for name in settings:
+        if name not in names:
+            raise TypeError(
+                f"the measure {kind.name!r} has no setting {name!r}{did_you_mean(name, names)}; "
+                f"its settings are {', '.join(names)}"
+            )
 
 
 class BoundMeasure(ABC):
@@ -469,6 +493,9 @@ class QueryMeasure(Measure):
         per_query: bool,
     ) -> Floats | float:
         self.check_domain("arrays")
+        measure = y_true.measure(self) if isinstance(y_true, Labels) else self
+        if measure is not self:
+            return measure._compute(y_true, y_score, qid, sample_weight, per_query)
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)
         (result,) = compute_measures([self], labels, scores, queries, weights, per_query)
@@ -478,6 +505,9 @@ class QueryMeasure(Measure):
         self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None
     ) -> BoundMeasure:
         self.check_domain("arrays")
+        measure = labels.measure(self) if isinstance(labels, Labels) else self
+        if measure is not self:
+            return measure.bind(labels, queries, weights)
         checked = self._checked(labels)
         check_lengths(queries=queries.n_documents, labels=len(checked))
         prepared = self.prepare(GroupedLabels(checked, queries))
