@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Bools, Floats, Ints, check_lengths
-from boostrank.inputs.checks import (
-    check_choice,
-    check_flag,
-    check_settings,
-    did_you_mean,
-    refuse_first,
-)
+from boostrank.inputs.checks import check_choice, check_flag, check_settings, refuse_first
 from boostrank.kernels.ranked_measures import (
     PerBlock,
     RankedMeasure,
@@ -25,7 +19,7 @@ from boostrank.kernels.ranked_measures import (
     ranked_measure,
 )
 from boostrank.metrics.labels import CheckedLabels, GroupedLabels, labels_scores_queries
-from boostrank.metrics.names import measure_name, register
+from boostrank.metrics.names import check_names, measure_name, register
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.queries import Queries
@@ -233,17 +227,6 @@ class Measure(ABC):
 
     def __repr__(self) -> str:
         return f"get_measure({self.arguments()})"
-
-
-def check_names(kind: type[Any], settings: Iterable[str]) -> None:
-    """Raise TypeError for the name of a setting that measures of this class do not have."""
-    names = [setting.name for setting in fields(kind)]
-    for name in settings:
-        if name not in names:
-            raise TypeError(
-                f"the measure {kind.name!r} has no setting {name!r}{did_you_mean(name, names)}; "
-                f"its settings are {', '.join(names)}"
-            )
 
 
 class BoundMeasure(ABC):

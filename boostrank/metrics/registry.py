@@ -20,7 +20,6 @@ from boostrank.metrics.base import (
     BoundMeasure,
     Measure,
     QueryMeasure,
-    check_names,
     compute_measures,
 )
 from boostrank.metrics.labels import labels_scores_queries, require_ids
@@ -28,6 +27,7 @@ from boostrank.metrics.names import (
     MEASURES,
     ParsedName,
     base_name,
+    check_names,
     measure_name,
     parse_name,
     similar_name,

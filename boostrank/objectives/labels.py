@@ -110,7 +110,7 @@ class MultipleLabels(LabelsOfObjectives):
         weights: Weights | None = None,
         *,
         gain: Gain | Mapping[str, Gain] | None = None,
-        k: int | float | None | Mapping[str, int | float | None] = None,
+        k: int | float | Mapping[str, int | float | None] | None = None,
     ) -> None:
         given: Any = labels
         if is_pandas(given) and getattr(given, "ndim", 0) == 2:
@@ -313,7 +313,9 @@ class MultipleLabels(LabelsOfObjectives):
     def measure(self, measure: M) -> M:
         """The weighted mean of a measure over the objectives."""
         result: Any = measure
-        return ObjectiveMeasure(result) if isinstance(measure, QueryMeasure) else result
+        if isinstance(measure, QueryMeasure):
+            result = ObjectiveMeasure(measure)
+        return result
 
     def measures(self, named: Mapping[str, M]) -> Mapping[str, M]:
         """Each measure in each objective, and then its weighted mean, by name."""
@@ -338,17 +340,16 @@ def as_multiple_labels(
 
 def _weights_by_name(names: list[str], weights: Weights | None) -> dict[str, float]:
     """The weight of each objective, with the sum 1; raise ValueError for invalid weights."""
-    if weights is None:
-        weights = [1.0] * len(names)
+    given: Any = [1.0] * len(names) if weights is None else weights
     expected = f"one number of 0 or more for each of {', '.join(map(repr, names))}, not all 0"
-    if is_pandas(weights):
-        weights = dict(weights)
-    if isinstance(weights, Mapping):
-        _check_names("weights", weights, names)
-        if set(weights) != set(names):
+    if is_pandas(given):
+        given = given.to_dict()
+    if isinstance(given, Mapping):
+        _check_names("weights", given, names)
+        if set(given) != set(names):
             refuse("weights", weights, expected)
-        weights = [weights[name] for name in names]
-    values = as_floats(weights, "weights")
+        given = [given[name] for name in names]
+    values = as_floats(given, "weights")
     is_valid = values.shape == (len(names),) and np.isfinite(values).all()
     if not is_valid or (values < 0.0).any() or not values.any():
         refuse("weights", weights, expected)

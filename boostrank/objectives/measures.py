@@ -85,6 +85,7 @@ class BoundObjectives(BoundMeasure):
         return np.where(counts.any(axis=0), terms.sum(axis=0), np.nan)
 
     def mean(self, scores: Floats) -> float:
+        """Weighted sum of the means of the objectives at finite grouped `scores`."""
         means = [part.weight * part.bound.mean(scores[part.rows]) for part in self._parts]
         return float(np.sum(means))
 

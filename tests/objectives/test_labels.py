@@ -175,7 +175,7 @@ def test_trainings_that_need_other_labels_are_errors(data):
     X, clicks, _, qid = data
     labels = labels_of(data)
     for ranker in (br.LightGBMRanker("lambdarank"), br.LightGBMRanker("edge-logistic")):
-        with pytest.raises(ValueError, match="needs relevance labels.*MultipleLabels use a surr"):
+        with pytest.raises(ValueError, match=r"needs relevance labels.*MultipleLabels use a surr"):
             ranker.fit(X, labels, qid)
     none = br.MultipleLabels({"click": clicks, "order": np.full(len(X), np.nan)})
     with pytest.raises(ValueError, match="no query has labels of the objective 'order'"):

@@ -124,7 +124,7 @@ def test_what_is_not_defined_is_an_error(data):
     measure = br.get_measure("ndcg@3", objective="d")
     with pytest.raises(ValueError, match="objective must be one of 'a', 'b', 'c'; got 'd'"):
         measure(several, scores, qid)
-    with pytest.raises(ValueError, match="labels of ndcg.* must be MultipleLabels; got ndarray"):
+    with pytest.raises(ValueError, match=r"labels of ndcg.* must be MultipleLabels; got ndarray"):
         measure(np.zeros(60), scores, qid)
     with pytest.raises(ValueError, match="objective must be the name of an objective; got 3"):
         br.get_measure("ndcg", objective=3)
@@ -137,8 +137,8 @@ def test_what_is_not_defined_is_an_error(data):
         br.get_measure("ndcg")(several[rows], scores[rows], qid[rows])
     with pytest.raises(ValueError, match="pass qid"):
         br.get_measure("ndcg")(several, scores)
+    zeros = br.MultipleLabels({"a": np.zeros(60), "b": np.ones(60)})
     with pytest.raises(ValueError, match="the objective 'a': no query is left to average"):
-        zeros = br.MultipleLabels({"a": np.zeros(60), "b": np.ones(60)})
         br.get_measure("ndcg", empty="skip")(zeros, scores, qid)
 
 
