@@ -37,6 +37,7 @@ from .model_selection import split_queries as split_queries
 from .ndcg.dcg import DCG as DCG
 from .ndcg.targets import make_targets as make_targets
 from .objectives import MultipleLabels as MultipleLabels
+from .objectives import trade_off as trade_off
 from .preferences import PreferenceGraph as PreferenceGraph
 from .queries.queries import Queries as Queries
 from .queries.threads import use_threads as use_threads
