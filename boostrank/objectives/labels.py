@@ -37,9 +37,9 @@ class MultipleLabels(LabelsOfObjectives):
     and the normalized gains ``u_m`` of each objective, which have its own gain, cutoff and ideal
     DCG. Surrogates are linear in the targets, so that the loss at `u` is the weighted mean of the
     losses of the objectives, and a consistent surrogate finds the ranking with the largest expected
-    weighted mean of NDCGs, ``sum_m w_m NDCG_m``. The page "Several objectives" of the theory has
-    the proof. Labels that are mixed to one number, ``sum_m w_m y_m``, are not consistent for any
-    mean of NDCGs.
+    weighted mean of NDCGs, ``sum_m w_m NDCG_m``, if the cutoffs are equal. The page "Several
+    objectives" of the theory has the proof. Labels that are mixed to one number, ``sum_m w_m y_m``,
+    are not consistent for any mean of NDCGs.
 
     **Missing labels.** A query whose labels of an objective are NaN has no part of this objective,
     and the weights are those of the means over the queries that have it: ``sum_m w_m mean_{q has m}
@@ -68,7 +68,9 @@ class MultipleLabels(LabelsOfObjectives):
         amounts in a list are much larger than the others: the ideal DCG of a query divides its
         amounts, so that a large one has influence within its own query only.
     k : int, float or mapping of these, optional
-        Cutoff, in the same way; None in a mapping means that every rank counts.
+        Cutoff, in the same way; None in a mapping means that every rank counts. The theory is for
+        equal cutoffs: with others, the model is best for the weighted mean of the sums over all
+        ranks, each divided by the ideal DCG at its own cutoff.
 
     Attributes
     ----------

@@ -353,7 +353,8 @@ def trade_off(
     tested = np.concatenate([test for _, test in pairs])
     if len(np.unique(tested)) < len(tested):
         raise ValueError("cv tests a query in several folds: use an integer or QueryKFold")
-    data = Dataset(X, several, as_array(ids, "qid"))
+    y: Any = several
+    data = Dataset(X, y, as_array(ids, "qid"))
     folds = [
         Fold(f"Fold{i}", data.take(train), None, data.take(test))
         for i, (train, test) in enumerate(pairs, 1)
@@ -397,8 +398,9 @@ def is_on_front(means: Floats) -> Bools:
     """
     others = means[None, :, :]
     own = means[:, None, :]
-    is_dominated = (others >= own).all(axis=2) & (others > own).any(axis=2)
-    return ~is_dominated.any(axis=1)
+    is_dominated = np.all(others >= own, axis=2) & np.any(others > own, axis=2)
+    is_on: Bools = ~np.any(is_dominated, axis=1)
+    return is_on
 
 
 def _choices(

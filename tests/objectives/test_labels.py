@@ -85,7 +85,7 @@ def test_missing_labels_give_the_model_on_the_queries_that_have_them(data, ranke
     assert not np.allclose(everything, expected)
 
 
-@pytest.mark.parametrize("loss", ["softmax", "squared", "pairwise-logistic", "cosine"])
+@pytest.mark.parametrize("loss", br.surrogates.SURROGATES)
 def test_the_loss_is_the_weighted_mean_of_the_means_over_queries_that_have_labels(data, loss):
     _, clicks, margin, qid = data
     queries = br.Queries.from_qid(qid)
