@@ -85,7 +85,8 @@ def test_missing_labels_give_the_model_on_the_queries_that_have_them(data, ranke
     assert not np.allclose(everything, expected)
 
 
-@pytest.mark.parametrize("loss", br.surrogates.SURROGATES)
+# All losses but this one are affine in the targets.
+@pytest.mark.parametrize("loss", sorted({*br.surrogates.SURROGATES} - {"centered-logistic"}))
 def test_the_loss_is_the_weighted_mean_of_the_means_over_queries_that_have_labels(data, loss):
     _, clicks, margin, qid = data
     queries = br.Queries.from_qid(qid)
