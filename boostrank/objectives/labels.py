@@ -36,10 +36,10 @@ class MultipleLabels(LabelsOfObjectives):
     **Training.** The targets of the surrogate are ``u = sum_m w_m u_m`` with the weights ``w_m``
     and the normalized gains ``u_m`` of each objective, which have its own gain, cutoff and ideal
     DCG. The loss at `u` is, for losses that are affine in the targets as nearly all are, the
-    weighted mean of the losses of the objectives, and a consistent surrogate finds the ranking with the largest expected
-    weighted mean of NDCGs, ``sum_m w_m NDCG_m``, if the cutoffs are equal. The page "Several
-    objectives" of the theory has the proof. Labels that are mixed to one number, ``sum_m w_m y_m``,
-    are not consistent for any mean of NDCGs.
+    weighted mean of the losses of the objectives, and a consistent surrogate finds the ranking with
+    the largest expected weighted mean of NDCGs, ``sum_m w_m NDCG_m``, if the cutoffs are equal. The
+    page "Several objectives" of the theory has the proof. Labels that are mixed to one number,
+    ``sum_m w_m y_m``, are not consistent for any mean of NDCGs.
 
     **Missing labels.** A query whose labels of an objective are NaN has no part of this objective,
     and the weights are those of the means over the queries that have it: ``sum_m w_m mean_{q has m}
