@@ -38,12 +38,14 @@ from workloads import N_DOCUMENTS
 
 import boostrank as br
 from boostrank.clusters.collective import Tracker
-from boostrank.clusters.driver import checked_settings, specify
+from boostrank.clusters.driver import checked_settings
 from boostrank.clusters.worker import train_worker
 from boostrank.inputs.checks import as_random_state
 from boostrank.inputs.table import Table
 from boostrank.surrogates import Power
+from boostrank.training.arguments import RoundArguments
 from boostrank.training.features import TrainingFeatures
+from boostrank.training.specification import specify
 
 RANKERS = {
     "lightgbm": br.LightGBMRanker,
@@ -150,9 +152,9 @@ def work(library, rank, n_workers, documents, rounds):
     ranker = RANKERS[library](loss, n_estimators=rounds, random_state=0)
     settings, features = checked_settings(ranker, None), TrainingFeatures()
     features.learn(Table(X))
-    specification = specify(
-        settings, features, documents * n_workers, as_random_state(settings.random_state)
-    )
+    shape = documents * n_workers, N_FEATURES
+    random_state = as_random_state(settings.random_state)
+    specification = specify(settings, features, shape, random_state, RoundArguments())
     rows = [((X, y, qid), np.ones(documents // N_DOCUMENTS, dtype=bool))], {}
     tracker = Tracker(address(rank), n_workers) if rank == 0 else None
     tracker_address = json.loads(

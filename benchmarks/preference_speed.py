@@ -21,7 +21,7 @@ from boostrank.ndcg.labels import as_labels
 from boostrank.preferences import EDGE_LOSSES
 from boostrank.preferences.edge_losses import BoundEdgeLoss
 from boostrank.surrogates import SURROGATES
-from boostrank.surrogates.bound import BoundSurrogate
+from boostrank.surrogates.base import BoundSurrogate
 
 N_QUERIES, N_DOCUMENTS = 10_000, 120
 

@@ -41,7 +41,7 @@ STATEMENTS = (
 CALL = """
 import numpy as np, resource, time
 from boostrank.ndcg.labels import as_labels
-from boostrank.surrogates.bound import BoundSurrogate
+from boostrank.surrogates.base import BoundSurrogate
 from boostrank import Queries
 random = np.random.default_rng(0)
 queries = Queries.from_sizes(random.integers(20, 221, 1000))

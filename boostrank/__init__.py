@@ -36,6 +36,7 @@ enter as entry points, such as losses and measures, are imported when they are l
 fit loads none of them.
 
     preferences              labels that are preferences of documents, and losses of their edges
+    correlations             correlations of scores with labels that are real numbers, and spreads
     clicks                   click logs, click models, and what clicks say about relevance
     objectives               several objectives in one model, and the trade-off between them
     theory                   consistency of losses, documents that share scores, long lists

@@ -1,5 +1,6 @@
 from . import clicks as clicks
 from . import clusters as clusters
+from . import correlations as correlations
 from . import datasets as datasets
 from . import displays as displays
 from . import metrics as metrics
@@ -29,6 +30,7 @@ from .metrics import get_measure as get_measure
 from .metrics import make_scorer as make_scorer
 from .metrics import ndcg_score as ndcg_score
 from .model_selection import QueryKFold as QueryKFold
+from .model_selection import QueryTimeSplit as QueryTimeSplit
 from .model_selection import cross_validate as cross_validate
 from .model_selection import feature_importance as feature_importance
 from .model_selection import grid_search as grid_search

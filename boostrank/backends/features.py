@@ -7,9 +7,11 @@ features. So names and indices are translated and checked here, and the librarie
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -174,7 +176,8 @@ class ValuePerFeature:
             return self.as_type(self._from_mapping(name, value, features, default))
         number = f"{features.n_columns}; a column 'qid' is no feature"
         expected = f"a sequence with one value per feature ({number}), or a dict by name or index"
-        entries = [self._checked(name, entry) for entry in _elements(name, value, expected)]
+        values = _elements(name, _of_text(value, are_groups=False), expected)
+        entries = [self._checked(name, entry) for entry in values]
         if len(entries) == features.n_columns:
             entries += [entries[source] for source in features.sources]
         if len(entries) != features.number:
@@ -210,7 +213,8 @@ def feature_groups(
     Added features are in the groups of their columns.
     """
     expected = "a list of lists of features by name or index, such as [[0, 1], [2, 3]]"
-    given = [_elements(name, group, expected) for group in _elements(name, value, expected)]
+    listed = _elements(name, _of_text(value, are_groups=True), expected)
+    given = [_elements(name, group, expected) for group in listed]
     groups = []
     for names in given:
         columns = [features.index(name, feature) for feature in names]
@@ -377,6 +381,28 @@ def _column(X: FeatureBlocks, index: int) -> Floats:
     if hasattr(column, "cat"):
         return np.empty(0)
     return column.to_numpy(np.float64, na_value=np.nan)
+
+
+def _of_text(value: object, are_groups: bool) -> object:
+    """The value of a text such as "(1,-1)" or "[0,1],[2]", which the libraries take.
+
+    What is no such text is returned unchanged.
+    """
+    if not isinstance(value, str):
+        return value
+    with suppress(ValueError, SyntaxError):
+        elements = ast.literal_eval(f"[{value}]")
+        if len(elements) != 1 or not _is_list(elements[0]):
+            return elements
+        # The text has brackets, unless they are those of a single group.
+        if not are_groups or all(map(_is_list, elements[0])):
+            return elements[0]
+        return elements
+    return value
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, (list, tuple))
 
 
 def _elements(name: str, value: object, expected: str) -> list[Any]:

@@ -37,6 +37,13 @@ class LibraryParameters(Protocol):
     NATIVE_OBJECTIVES: tuple[str, ...]
     #: Other names that the library has for them; None stands for the default of its own ranker.
     OBJECTIVE_ALIASES: Mapping[str | None, str]
+    #: Whether these objectives multiply the gradient of each document by its weight; otherwise they
+    #: take one weight per query.
+    WEIGHS_DOCUMENTS: bool
+    #: For a library whose own ranker computes the metric of its objective beside those of ``fit``,
+    #: and stops as soon as one of them does not improve: its metrics, such as "lightgbm:ndcg", by
+    #: its names of them. Otherwise it is empty.
+    OWN_METRICS: Mapping[str, str]
     #: Which one of the metrics that are a parameter of the library's own ranker decides: 0, or -1
     #: for the last one.
     DECIDING_METRIC: int
@@ -139,7 +146,7 @@ class Backend(Protocol):
         objective : BoundLoss or None
             The loss bound to `data`; None if an objective of the boosting library is trained.
         weights : ndarray, shape (n_documents,), or None
-            Weights for an objective of the boosting library, whose mean is 1.
+            Weights for an objective of the boosting library.
         """
 
     def as_booster(self, model: object) -> Any:

@@ -134,9 +134,10 @@ class TrainingSpecification:
     seed : tuple of int
         Determines the queries that are drawn.
     early_stopping_rounds : int, optional
-    early_stopping_metric : str or int, default 0
+    early_stopping_metric : str, int or None, default 0
         Name of the metric that decides on early stopping, or its place among the values of all
-        metrics.
+        metrics. With None, each metric of each validation set may end a training of LightGBM, as in
+        LGBMRanker.
     metrics : tuple
         Computed on validation sets. An empty tuple means the default measure of the labels.
     metric_names : mapping of str to str
@@ -160,7 +161,7 @@ class TrainingSpecification:
     query_share: float = 1.0
     seed: tuple[int, ...] = (0,)
     early_stopping_rounds: int | None = None
-    early_stopping_metric: str | int = 0
+    early_stopping_metric: str | int | None = 0
     metrics: tuple[Any, ...] = ()
     metric_names: Mapping[str, str] = field(default_factory=dict)
     callbacks: tuple[Any, ...] = ()

@@ -136,7 +136,7 @@ class History:
         if isinstance(deciding, str):
             self._metric = deciding
         else:
-            self._deciding_result = deciding
+            self._deciding_result = deciding or 0
         self._deciding_set = len(validation) - 1
         for i, validation_set in enumerate(validation):
             if not validation_set.is_training:

@@ -11,6 +11,9 @@ import warnings
 INTERRUPTED = 130
 # Errors whose messages say what is wrong. After others, the traceback is printed too.
 EXPLAINED = (ValueError, OSError, ImportError, FloatingPointError, MemoryError, RuntimeError)
+# Errors of the libraries, which are of no such class. Their messages may have the stack of C++.
+OF_LIBRARIES = ("LightGBMError", "CatBoostError")
+STACK = "\nStack trace:"
 
 
 def main() -> None:
@@ -28,7 +31,8 @@ def main() -> None:
         sys.exit(code)
     except Exception as error:
         text = _message(error)
-        if not isinstance(error, EXPLAINED):
+        is_explained = isinstance(error, EXPLAINED) or type(error).__name__ in OF_LIBRARIES
+        if not is_explained:
             traceback.print_exc()
             text = f"{type(error).__name__}: {text}"
         _print_to_stderr(f"error: {text}")
@@ -38,7 +42,7 @@ def main() -> None:
 
 def _message(error: Exception) -> str:
     """The message of an error with its notes; that of the operating system without its number."""
-    text = str(error) or type(error).__name__
+    text = str(error).partition(STACK)[0].strip() or type(error).__name__
     if isinstance(error, OSError) and error.strerror:
         text = error.strerror
         if error.filename is not None:

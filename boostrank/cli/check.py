@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from boostrank.cli.documents import column_names, read_columns
+from boostrank.cli.columns import require_numbers
 from boostrank.cli.options import GainOption, KOption, SeedOption, refuse_unused, set_options
+from boostrank.cli.tables import column_names, read_columns
 from boostrank.inputs.checks import check_choice
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.targets import NORMALIZATIONS
@@ -92,7 +93,11 @@ def _print_diagnosis(path: Path) -> bool:
     from boostrank.clicks import diagnose, from_table
 
     names = column_names(path)
-    log = from_table(read_columns(path, names, {*names} - COUNTS))
+    table = read_columns(path, names, {*names} - COUNTS)
+    for name in names:
+        if name in COUNTS:
+            require_numbers(path, table[name])
+    log = from_table(table)
     diagnosis = diagnose(log)
     typer.echo(f"{log!r}\n\n{diagnosis!r}")
     return bool((diagnosis.table["verdict"] != "bad").all())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import joblib
+import numpy as np
 import pandas as pd
 import typer
 from sklearn.base import clone
@@ -15,25 +16,40 @@ from typer import Argument, Option
 
 from boostrank.backends.libraries import import_backend
 from boostrank.cli import options, reports
-from boostrank.cli.documents import ColumnOptions, read_documents
+from boostrank.cli.columns import (
+    ADVICE_ON_EQUAL_LABELS,
+    EQUAL_LABELS,
+    are_equal_within_queries,
+    refuse_infinity,
+    warn_of_features,
+)
+from boostrank.cli.documents import ColumnOptions, read_documents, read_groups
+from boostrank.cli.tables import is_table
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
 from boostrank.datasets import Dataset, make_ranking, read_letor_folds
+from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import Measure
 from boostrank.model_selection import QueryKFold
+from boostrank.ndcg.gains import MAX_EXP2_LABEL, Gain, gains_of_labels
+from boostrank.queries.id_columns import without_id_warnings
 from boostrank.queries.queries import Queries
 from boostrank.training.defaults import NODE_SHARE, QUERY_SHARE, TREE_SHARE
 from boostrank.training.losses import find_loss
 
-# Package of each ranker, parameters that say nothing about quality, and those of the linear gain.
-RANKERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "LGBMRanker": ("lightgbm", {"verbose": -1}, {"label_gain": [*range(31)]}),
-    "XGBRanker": ("xgboost", {"enable_categorical": True}, {"ndcg_exp_gain": False}),
-    "LightGBMRanker": ("boostrank", {}, {"gain": "linear"}),
-    "XGBoostRanker": ("boostrank", {}, {"gain": "linear"}),
-    "CatBoostRanker": ("catboost", {"verbose": 0, "allow_writing_files": False}, {}),
+# Package of each ranker, and parameters that say nothing about quality.
+RANKERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "LGBMRanker": ("lightgbm", {"verbose": -1}),
+    "XGBRanker": ("xgboost", {"enable_categorical": True}),
+    "LightGBMRanker": ("boostrank", {}),
+    "XGBoostRanker": ("boostrank", {}),
+    "CatBoostRanker": ("catboost", {"verbose": 0, "allow_writing_files": False}),
 }
+# The largest labels of the libraries: with a table of gains, and with their own gain 2^y - 1.
+MAX_LABEL_OF_TABLE = 10_000
+MAX_LABEL_OF_LIGHTGBM = 30
+MAX_LABEL_OF_XGBOOST = 31
 USUAL_RANKERS = "LGBMRanker,XGBRanker,LightGBMRanker,XGBoostRanker"
 SYNTHETIC_QUERIES = 600
 SYNTHETIC_FOLDS = 10
@@ -81,13 +97,14 @@ class Settings:
 
     path: Path | None
     columns: ColumnOptions
+    group: str | None
     rankers: str | None
     query_features: str | None
     objectives: str | None
     backend: str | None
     rounds: int | None
     k: int | None
-    gain: str | None
+    gain: Gain | None
     folds: int | None
     repeats: int | None
     seed: int
@@ -99,6 +116,7 @@ def compare(
     path: Annotated[Path | None, Argument(metavar="[PATH]", help=PATH)] = None,
     qid: options.QidOption = None,
     label: options.LabelOption = None,
+    group: options.GroupOption = None,
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
@@ -139,6 +157,7 @@ def compare(
     settings = Settings(
         path=path,
         columns=ColumnOptions(qid, label, features, drop, categorical, missing),
+        group=group,
         rankers=rankers,
         query_features=query_features,
         objectives=objectives,
@@ -158,10 +177,15 @@ def compare(
     of_measures = options.set_options(gain=gain, empty=empty)
     measured = options.parse_measures("--measures", measures, of_measures)
     compared = make_rankers(settings)
-    data = read_data(settings)
+    trains_xgboost = any("xgb" in name.lower() for name in compared)
+    data = read_data(settings, trains_xgboost=trains_xgboost)
+    labels = check_labels_differ(data)
+    hand_on_gain(compared, labels, gain)
     set_up_catboost(compared, data, settings.n_jobs)
     print_note(settings)
-    comparison = train(compared, data, measured, settings)
+    # They have been given, with the names of the columns.
+    with without_id_warnings():
+        comparison = train(compared, data, measured, settings)
     reports.show_comparison(comparison)
     reports.write_comparison(comparison, comparison.measures[-1], "marks", files)
 
@@ -192,14 +216,14 @@ def make_rankers(settings: Settings) -> dict[str, Any]:
     return rankers
 
 
-def default_rankers(names: str, gain: str | None, seed: int) -> dict[str, Any]:
+def default_rankers(names: str, gain: Gain | None, seed: int) -> dict[str, Any]:
     """Unfitted rankers with their defaults, by name such as "LGBMRanker()"."""
     rankers: dict[str, Any] = {}
     for name in options.split_outside_brackets(names):
         check_choice("a name of --rankers", name, RANKERS)
-        package, parameters, of_linear_gain = RANKERS[name]
-        if gain == "linear":
-            parameters = parameters | of_linear_gain
+        package, parameters = RANKERS[name]
+        if package == "boostrank":
+            parameters = parameters | options.set_options(gain=gain)
         ranker_class = getattr(import_backend(package), name)
         rankers[f"{name}()"] = ranker_class(random_state=seed, **parameters)
     return rankers
@@ -230,15 +254,18 @@ def with_query_features(rankers: Mapping[str, Any], kinds: list[str]) -> dict[st
     }
 
 
-def read_data(settings: Settings) -> dict[str, Any]:
+def read_data(settings: Settings, *, trains_xgboost: bool = False) -> dict[str, Any]:
     """The data and the folds, as arguments of :func:`boostrank.compare`.
 
     They are the folds of a folder, or the rows of a file or synthetic ones.
     """
     path = settings.path
     folds = {"folds": settings.folds, "repeats": settings.repeats}
+    groups = None
     if path is None or path.is_dir():
         options.refuse_unused("a CSV, TSV or Parquet file", **settings.columns._asdict())
+    if path is None or not is_table(path):
+        options.refuse_unused("a CSV, TSV or Parquet file", group=settings.group)
     if path is None:
         data = make_ranking(SYNTHETIC_QUERIES, random_state=settings.seed)
         n_folds = settings.folds or SYNTHETIC_FOLDS
@@ -246,21 +273,102 @@ def read_data(settings: Settings) -> dict[str, Any]:
         options.refuse_unused("a file, or no path: a folder has its own folds", **folds)
         return {"folds": read_letor_folds(path)}
     else:
-        data = Dataset(*read_documents(path, settings.columns))
+        columns = settings.columns
+        if settings.group is not None:
+            groups = read_groups(path, settings.group)
+            columns = columns._replace(drop=[*(columns.drop or ()), settings.group])
+        data = Dataset(*read_documents(path, columns))
+        warn_of_features(path, data.X, data.qid, columns.features)
+        if trains_xgboost:
+            refuse_infinity(path, data.X)
         n_folds = settings.folds or FOLDS
     if isinstance(data.X, pd.DataFrame):
         # Libraries refuse some names of features.
         names = [*map(str, range(data.X.shape[1]))]
         data = data._replace(X=data.X.set_axis(names, axis=1))
-    n_queries = Queries.from_qid(data.qid).n_queries
-    typer.echo(
-        f"{path or 'Synthetic data'}: {n_queries} queries, {len(data.y)} documents, {n_folds} "
-        "folds."
-    )
+    counts = reports.counted(Queries.from_qid(data.qid).n_queries, "query", "queries")
+    if groups is not None:
+        counts += f" in {Queries.from_qid(groups).n_queries} groups"
+    n_documents = reports.counted(len(data.y), "document")
+    typer.echo(f"{path or 'Synthetic data'}: {counts}, {n_documents}, {n_folds} folds.")
     cv: int | QueryKFold = n_folds
     if settings.repeats is None:
         cv = QueryKFold(n_folds, shuffle=True, random_state=settings.seed)
-    return {**data._asdict(), "cv": cv, "repeats": settings.repeats}
+    return {**data._asdict(), "cv": cv, "repeats": settings.repeats, "groups": groups}
+
+
+def check_labels_differ(data: Mapping[str, Any]) -> Floats:
+    """The labels of the data, or of all parts of all folds.
+
+    Raises ValueError if no query has labels that differ: all rankers would be equally good.
+    """
+    parts = [Dataset(data["X"], data["y"], data["qid"])] if "X" in data else []
+    for fold in data.get("folds", ()):
+        parts += [part for part in fold[1:] if part is not None]
+    if all(are_equal_within_queries(part.y, part.qid) for part in parts):
+        raise ValueError(f"{EQUAL_LABELS}: there is nothing to compare. {ADVICE_ON_EQUAL_LABELS}")
+    return np.concatenate([part.y for part in parts])
+
+
+def hand_on_gain(rankers: Mapping[str, Any], labels: Floats, gain: Gain | None) -> None:
+    """Give the rankers of the libraries the gain of the comparison, for labels up to the largest.
+
+    Raises ValueError, with what to do, if one of them does not take the labels with this gain.
+    """
+    largest = float(labels.max())
+    are_whole = bool((labels % 1 == 0).all())
+    if gain in (None, "exp2") and largest > MAX_EXP2_LABEL:
+        raise ValueError(
+            f"the gain 2^y - 1 takes labels up to {MAX_EXP2_LABEL:,}, and the largest one is "
+            f"{largest:g}: use --gain linear"
+        )
+    faults: dict[str, str] = {}
+    for name, set_gain in (
+        ("LGBMRanker", _set_gain_of_lightgbm),
+        ("XGBRanker", _set_gain_of_xgboost),
+    ):
+        ranker = rankers.get(f"{name}()")
+        fault = None if ranker is None else set_gain(ranker, gain, largest, are_whole)
+        if fault is not None:
+            faults[name] = f"{name} takes {fault}"
+    if not faults:
+        return
+    shown = f"the largest one is {largest:g}"
+    if not are_whole:
+        shown = f"one is {labels[labels % 1 != 0][0]:g}"
+    names = [name.removesuffix("()") for name in rankers]
+    kept = ",".join(name for name in names if name in RANKERS and name not in faults)
+    raise ValueError(
+        f"of the labels, {shown}, and {'; '.join(faults.values())}. Or use --rankers {kept}"
+    )
+
+
+def _set_gain_of_lightgbm(
+    ranker: Any, gain: Gain | None, largest: float, are_whole: bool
+) -> str | None:
+    """Set a table of gains; returns which labels the ranker takes if it does not take these."""
+    if not are_whole or largest > MAX_LABEL_OF_TABLE:
+        return f"only whole labels up to {MAX_LABEL_OF_TABLE:,}"
+    if gain is not None or largest > MAX_LABEL_OF_LIGHTGBM:
+        every_label = np.arange(max(largest, MAX_LABEL_OF_LIGHTGBM) + 1)
+        ranker.set_params(label_gain=gains_of_labels(gain or "exp2", every_label).tolist())
+    return None
+
+
+def _set_gain_of_xgboost(
+    ranker: Any, gain: Gain | None, largest: float, are_whole: bool
+) -> str | None:
+    """Set one of two gains; returns which labels the ranker takes if it does not take these."""
+    if gain == "linear":
+        ranker.set_params(ndcg_exp_gain=False)
+    elif gain not in (None, "exp2"):
+        return "no other gain than exp2 and linear"
+    elif not are_whole or largest > MAX_LABEL_OF_XGBOOST:
+        return (
+            f"only whole labels up to {MAX_LABEL_OF_XGBOOST} with the gain 2^y - 1 (--gain linear "
+            "takes all)"
+        )
+    return None
 
 
 def set_up_catboost(rankers: Mapping[str, Any], data: Mapping[str, Any], n_jobs: int) -> None:

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-import contextlib
+import csv
 import re
-import shlex
-import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from numbers import Number
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from boostrank.cli.columns import (
+    check_labels,
+    numbers_and_categories,
+    quoted,
+)
+from boostrank.cli.tables import (
+    MISSING,
+    TAB_SUFFIXES,
+    column_names,
+    ending,
+    is_parquet,
+    is_table,
+    named_errors,
+    read_columns,
+)
 from boostrank.datasets import read_letor
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part, refuse_first
-from boostrank.inputs.files import open_decompressed
-from boostrank.inputs.table import advice_on_texts
+from boostrank.inputs.checks import did_you_mean, is_finite_text, refuse_first
+from boostrank.inputs.text_columns import written_number
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
 from boostrank.queries.by_id import ID_COLUMNS
@@ -30,10 +42,6 @@ if TYPE_CHECKING:
     # Commands that need no ranker do not import it.
     from boostrank.rankers.base import BoostedRanker
 
-#: Endings of the names of files that are tables. A CSV or TSV file may be compressed, and then ends
-#: in ".gz" too.
-CSV_SUFFIXES = (".csv", ".tsv", ".tab")
-PARQUET_SUFFIXES = (".parquet", ".pq")
 #: Names of columns that are taken for query ids or labels if the user names none.
 USUAL_NAMES: Mapping[str, Sequence[str]] = {
     "qid": ID_COLUMNS,
@@ -44,140 +52,15 @@ QID = "qid"
 SCORE = "score"
 #: Features of documents; a DataFrame if they have names.
 Features: TypeAlias = "NDArray[Any] | csr_matrix | pd.DataFrame"
-#: Texts that stand for a missing value, by column.
-Marks = Mapping[str, Sequence[str]]
-# Texts of CSV files that stand for a missing number: those of pandas, and "none". An id may be
-# "NA".
-_MISSING = ["", "NA", "N/A", "#NA", "#N/A", "#N/A N/A", "<NA>", "n/a", "NaN", "-NaN", "nan", "-nan"]
-_MISSING += ["NULL", "null", "None", "none", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
-# From pandas 3.1 on, numbers are rounded correctly in any case, and the argument is deprecated.
-_ROUNDING: dict[str, Any] = {}
-if [*map(int, pd.__version__.split(".")[:2])] < [3, 1]:
-    _ROUNDING["float_precision"] = "round_trip"
+#: Endings of the names of files that are neither tables nor LETOR files.
+OTHER_FILES = {".xlsx", ".xls", ".ods", ".json", ".jsonl", ".ndjson", ".feather", ".arrow"}
+OTHER_FILES |= {".npy", ".npz", ".pkl", ".pickle", ".zip", ".bz2", ".xz", ".7z", ".sqlite", ".html"}
+# Characters at the end of an id that are not seen.
+_INVISIBLE = " \t\r\n\x00\u00a0\u200b\ufeff"
+# What floats have behind an id.
+_END_OF_ID = re.compile(r"(?<=\d)\.0+$")
 # A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
-_MAX_SHOWN = 12
-# Columns of numbers with at most so many different texts have marks of missing values.
-_MAX_MARKS = 3
-
-
-def is_table(path: Path) -> bool:
-    """Whether a file of this name is a table, and not a LETOR file."""
-    return Path(path.name.removesuffix(".gz")).suffix in (*CSV_SUFFIXES, *PARQUET_SUFFIXES)
-
-
-def column_names(path: Path) -> list[str]:
-    """The names of the columns of a table.
-
-    A column without a name, such as an index that pandas wrote, is left out.
-    """
-    if path.suffix in PARQUET_SUFFIXES:
-        from pyarrow import parquet
-
-        with _named_errors(path):
-            names = parquet.read_schema(path).names
-        return [name for name in names if not name.startswith("__index_level_")]
-    header = _read_csv(path, header=None, nrows=1, dtype=str, na_values=[""])
-    names = header.iloc[0].dropna().to_list()
-    if all(is_finite_text(name) for name in names) or len(set(names)) < len(names):
-        got = ",".join(names)[:60]
-        raise ValueError(
-            f"{path}: its first line must have different names of the columns; got {got!r}"
-        )
-    return names
-
-
-def read_columns(
-    path: Path, columns: list[str], texts: Collection[str], missing: Marks | None = None
-) -> pd.DataFrame:
-    """Read columns of a table.
-
-    Parameters
-    ----------
-    path : Path
-    columns : list of str
-    texts : collection of str
-        Columns that are texts if the file does not say which type they have. Of these, only empty
-        fields are missing.
-    missing : dict of str to list of str, optional
-        The texts that stand for a missing value in columns of a CSV file, where they are others
-        than usual.
-    """
-    if path.suffix in PARQUET_SUFFIXES:
-        frame = _read_parquet(path, columns, texts)
-    else:
-        marks = dict.fromkeys(columns, _MISSING) | dict.fromkeys(texts, ("",)) | {**(missing or {})}
-        frame = _read_csv(path, dtype=dict.fromkeys(texts, str), na_values=marks)
-    if frame.empty or not isinstance(frame.index, pd.RangeIndex):
-        fault = "there are none" if frame.empty else "they have more"
-        raise ValueError(
-            f"{path}: below the first line there must be rows with as many fields; {fault}"
-        )
-    return frame[columns]
-
-
-def _read_parquet(path: Path, columns: list[str], texts: Collection[str]) -> pd.DataFrame:
-    from pyarrow import parquet
-
-    with _named_errors(path):
-        table = parquet.read_table(path, columns=columns)
-        # The metadata may say that a column is the index.
-        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
-        for name in {*texts} & {*columns}:
-            # Beside nulls, integers would become floats, which have other texts, and not all
-            # large integers.
-            frame[name] = table[name].to_pandas(integer_object_nulls=True)
-    return frame
-
-
-def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
-    separator = _separator(path)
-    options = {**options, **_ROUNDING}
-    with open_decompressed(path) as file, _named_errors(path), warnings.catch_warnings():
-        # pandas warns of a column whose blocks of rows have different types: such a column has
-        # texts.
-        warnings.simplefilter("ignore", pd.errors.DtypeWarning)
-        return pd.read_csv(
-            file, sep=separator, encoding="utf-8-sig", keep_default_na=False, **options
-        )
-
-
-def _separator(path: Path) -> str:
-    """The separator of the fields of a file: the tab in files that end in ".tsv" or ".tab".
-
-    In others, it is the first of the comma, the semicolon and the tab that the first line has.
-    """
-    if Path(path.name.removesuffix(".gz")).suffix in (".tsv", ".tab"):
-        return "\t"
-    with open_decompressed(path) as file:
-        line = next((line for line in file if line.strip()), b"").decode(errors="replace")
-    return next((separator for separator in ",;\t" if separator in line), ",")
-
-
-@contextlib.contextmanager
-def _named_errors(path: Path) -> Iterator[None]:
-    """Name the file, and what is expected of it, in errors of pandas and pyarrow."""
-    try:
-        yield
-    except ValueError as error:
-        text = str(error).removeprefix("Error tokenizing data. C error: ").strip()
-        raise ValueError(
-            f"{path} cannot be read as a table: {text}. A CSV file must be text in UTF-8, and its "
-            "first line must have the names of the columns"
-        ) from error
-
-
-def write_table(table: pd.DataFrame, path: str) -> None:
-    """Write a table as CSV, TSV or Parquet, by the ending of its name.
-
-    Texts are written as they are, so that ids can be read again. A spreadsheet runs those that
-    begin with ``=``, ``+``, ``-`` or ``@``, unless they are imported as text.
-    """
-    suffix = Path(path).suffix
-    if suffix in PARQUET_SUFFIXES:
-        table.to_parquet(path, index=False, engine="pyarrow")
-    else:
-        table.to_csv(path, index=False, sep="," if suffix == ".csv" else "\t")
 
 
 class ColumnOptions(NamedTuple):
@@ -210,39 +93,56 @@ class ColumnOptions(NamedTuple):
         options = self._replace(missing=None)._asdict()
         for option, value in options.items():
             texts = [value] if isinstance(value, str) else value
+            if option == "label" and value is not None:
+                require_columns(f"--{option}: {path} has no column", [value], names)
+                continue
             for name in split_names(texts):
                 require_columns(f"--{option}: {path} has no column", [name], names)
+        if self.qid is not None and self.qid == self.label:
+            raise ValueError(f"--qid and --label name the same column, {self.qid!r}")
 
-    def find(self, path: Path, names: Sequence[str], role: str, *, is_needed: bool) -> str | None:
-        """The column of the role "qid" or "label".
+    def find(self, path: Path, names: Sequence[str], role: str, *, is_needed: bool) -> list[str]:
+        """The columns of the role "qid", or the one of the role "label".
 
-        It is the one that the user names, or the only one with a usual name.
+        They are those that the user names, or the only one with a usual name.
         """
-        named: str | None = getattr(self, role)
-        if named is not None:
-            return named
-        others = {self.qid, self.label, *split_names(self.features), *split_names(self.drop)}
+        ids = [] if self.qid is None else split_names([self.qid])
+        if role == "qid" and ids:
+            return ids
+        if role == "label" and self.label is not None:
+            return [self.label]
+        others = {self.label, *ids, *split_names(self.features), *split_names(self.drop)}
         usual = USUAL_NAMES[role]
         columns = [name for name in usual if name in names and name not in others]
         if len(columns) != 1 and is_needed:
-            problem = f"no column {_quoted(usual)}"
+            problem = f"no column {quoted(usual)}"
+            taken = [name for name in usual if name in names and name in others]
             if columns:
-                problem = f"several of the columns {_quoted(columns)}"
+                problem = f"several of the columns {quoted(columns)}"
+            elif taken:
+                problem += f" besides {quoted(taken)}, which another option names"
+            hint = ""
+            if len(names) == 1:
+                separators = "commas, semicolons, tabs or |"
+                if ending(path) in TAB_SUFFIXES:
+                    separators = "tabs"
+                hint = f". Names in the first line are separated by {separators}"
             raise ValueError(
-                f"{path} has {problem}: name one with --{role}; its columns are {_quoted(names)}"
+                f"{path} has {problem}: name one with --{role}; its columns are "
+                f"{quoted(names)}{hint}"
             )
-        return columns[0] if columns else None
+        return columns[:1]
 
-    def choose_features(self, path: Path, names: Sequence[str], *others: str | None) -> list[str]:
+    def choose_features(self, path: Path, names: Sequence[str], *others: str) -> list[str]:
         """The features: those that the user names, or else all columns but `others`.
 
         `others` are the columns of query ids and labels.
         """
-        features = split_names(self.features)
+        dropped = split_names(self.drop)
+        features = [name for name in split_names(self.features) if name not in dropped]
         wrong = [name for name in features if name in others]
-        if not features:
-            left_out = (*split_names(self.drop), *others)
-            features = [name for name in names if name not in left_out]
+        if not self.features:
+            features = [name for name in names if name not in (*dropped, *others)]
             usual = (*USUAL_NAMES["qid"], *USUAL_NAMES["label"])
             wrong = [name for name in features if name.lower() in usual]
         if wrong:
@@ -250,7 +150,14 @@ class ColumnOptions(NamedTuple):
                 f"{path}: the column {wrong[0]!r} looks like an id or a label, not a feature. "
                 "Leave out what is no feature with --drop, or name all features with --features"
             )
-        return features
+        if not features:
+            raise ValueError(
+                f"{path} has no features: each of its columns {quoted(names)} has the query ids or "
+                "the labels, or is left out by --features and --drop"
+            )
+        for name in split_names(self.categorical):
+            require_columns("--categorical: these are no features:", [name], features)
+        return list(dict.fromkeys(features))
 
 
 def split_names(texts: Sequence[str] | None) -> list[str]:
@@ -279,6 +186,7 @@ def read_documents(
     *,
     like: Features | None = None,
     roles: Collection[str] = ("features", "qid", "label"),
+    may_be_negative: bool = False,
 ) -> tuple[Any, Any, Any]:
     r"""Read features, labels and query ids from a LETOR file or a table.
 
@@ -294,6 +202,8 @@ def read_documents(
         names, `X` has these columns in this sequence.
     roles : collection of str, default ("features", "qid", "label")
         Roles of the columns that are read from a table, which must have them.
+    may_be_negative : bool, default False
+        Whether labels may be below 0.
 
     Returns
     -------
@@ -315,9 +225,14 @@ def read_documents(
     ([9.5, nan, 3.0], [2, 0, 1], ['red shoe', 'red shoe', 'hat'])
     >>> folder.cleanup()
     """
+    if ending(path) in OTHER_FILES and path.is_file():
+        raise ValueError(
+            f"{path}: files that end in {ending(path)} are not read. Save the table as CSV in "
+            "UTF-8 (.csv) or as Parquet (.parquet)"
+        )
     if not is_table(path):
-        return _read_letor(path, columns, like)
-    if columns.missing and path.suffix in PARQUET_SUFFIXES:
+        return _read_letor(path, columns, like, may_be_negative)
+    if columns.missing and is_parquet(path):
         raise ValueError(
             f"--missing is for CSV and TSV files; missing values of {path}, a Parquet file, are "
             "nulls"
@@ -334,20 +249,29 @@ def read_documents(
         free = [name for name in names if name not in like]
     ids = {role: columns.find(path, free, role, is_needed=role in roles) for role in USUAL_NAMES}
     if not features and "features" in roles:
-        features = columns.choose_features(path, names, *ids.values())
-    read = {role: name for role, name in ids.items() if role in roles and name is not None}
-    texts = [*categories, *filter(None, [ids["qid"]])]
+        features = columns.choose_features(path, names, *ids["qid"], *ids["label"])
+    read = {role: found for role, found in ids.items() if role in roles and found}
+    texts = [*categories, *ids["qid"]]
     missing = _missing_marks(columns, features, like)
-    frame = read_columns(path, [*features, *read.values()], texts, missing)
-    X = _features(path, frame[features], categories, missing)
+    read_names = [name for found in read.values() for name in found]
+    frame = read_columns(path, [*features, *read_names], texts, missing)
+    is_training = not isinstance(like, pd.DataFrame)
+    X = numbers_and_categories(
+        path,
+        frame[features],
+        categories,
+        missing,
+        has_texts=not is_parquet(path),
+        is_training=is_training,
+    )
     y = None
     qid = None
     if isinstance(like, pd.DataFrame):
         X = _with_categories(path, X, like)
     if "label" in read:
-        y = frame[read["label"]].to_numpy()
+        y = check_labels(path, frame[read["label"][0]], may_be_negative=may_be_negative)
     if "qid" in read:
-        qid = _query_ids(path, frame[read["qid"]])
+        qid = _joined_ids([_query_ids(path, frame[name]) for name in read["qid"]])
     return X, y, qid
 
 
@@ -360,7 +284,7 @@ def _features_of_model(
     chosen = {*(split_names(columns.features) or features)} - {*split_names(columns.drop)}
     if chosen != {*features}:
         raise ValueError(
-            f"--features and --drop must leave the features of the model: {_quoted(features)}"
+            f"--features and --drop must leave the features of the model: {quoted(features)}"
         )
     return features
 
@@ -372,17 +296,17 @@ def _missing_marks(
     marks: list[str] = []
     for text in columns.missing or ():
         marks += text.split(",")
-    missing = {name: [*_MISSING, *marks] for name in features}
+    missing = {name: [*MISSING, *marks] for name in features}
     if isinstance(like, pd.DataFrame):
         # A model may have a category "None".
         for name, values in like.select_dtypes("category").items():
-            usual = {*_MISSING}.difference(map(str, values.cat.categories))
+            usual = {*MISSING}.difference(map(str, values.cat.categories))
             missing[str(name)] = [*usual, *marks]
     return missing
 
 
 def _read_letor(
-    path: Path, columns: ColumnOptions, like: Features | None
+    path: Path, columns: ColumnOptions, like: Features | None, may_be_negative: bool
 ) -> tuple[Features, Floats, NDArray[Any]]:
     """Read a LETOR file, for which options about columns are an error."""
     refused = [f"--{name}" for name, value in columns._asdict().items() if value]
@@ -397,6 +321,7 @@ def _read_letor(
     except ValueError as error:
         error.add_note("if this is a table, its name must end in .csv, .tsv or .parquet")
         raise
+    check_labels(path, y, rows="document", may_be_negative=may_be_negative)
     if isinstance(like, pd.DataFrame) and len(like.select_dtypes("category").columns):
         raise ValueError(
             f"{path} is a LETOR file, which has no categories, and the model has some: use a table"
@@ -409,7 +334,7 @@ def require_columns(problem: str, wanted: Sequence[str], names: Sequence[str]) -
     missing = [name for name in wanted if name not in names]
     if missing:
         near = did_you_mean(missing[0], names)
-        raise ValueError(f"{problem} {_quoted(missing)}{near}; its columns are {_quoted(names)}")
+        raise ValueError(f"{problem} {quoted(missing)}{near}; its columns are {quoted(names)}")
 
 
 def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
@@ -424,7 +349,7 @@ def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.Data
         unknown = [text for text in column.cat.categories if text not in by_text]
         if unknown:
             warn(
-                f"{path}: the model does not know {_quoted(unknown)} in the column {name!r}: these "
+                f"{path}: the model does not know {quoted(unknown)} in the column {name!r}: these "
                 "count as missing"
             )
         known = column.cat.set_categories(list(by_text))
@@ -432,16 +357,36 @@ def _with_categories(path: Path, X: pd.DataFrame, like: pd.DataFrame) -> pd.Data
     return X.assign(**changed)
 
 
-def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
-    """Query ids: numbers and truth values as they are, others as int64 if all are such, or texts.
+def _warn_of_similar(name: str, different: Iterable[str]) -> None:
+    """Warn of query ids that differ only by spaces at their ends, or as 7 and 7.0 do."""
+    by_text: dict[str, str] = {}
+    for text in different:
+        other = by_text.setdefault(_END_OF_ID.sub("", text.strip(_INVISIBLE)), text)
+        if other != text:
+            warn(
+                f"{name} has {other!r} and {text!r}, which look the same, and are two queries: "
+                "write them in one way if they are one"
+            )
+            return
 
-    Floats must be whole numbers that their type can tell apart.
+
+def read_groups(path: Path, name: str) -> NDArray[Any]:
+    """Read the group of each document, which says what its query belongs to, from a table."""
+    require_columns(f"--group: {path} has no column", [name], column_names(path))
+    return _query_ids(path, read_columns(path, [name], [name])[name], "the group")
+
+
+def _query_ids(path: Path, column: pd.Series, kind: str = "the query id") -> NDArray[Any]:
+    """Ids of queries or groups, which messages call `kind`.
+
+    They are numbers and truth values as they are, others as int64 if all are such, or texts. Floats
+    must be whole numbers that their type can tell apart.
     """
-    name = f"{path}: the query id (column {column.name!r})"
+    name = f"{path}: {kind} (column {column.name!r})"
     ids = column.to_numpy()
     is_list = column.map(pd.api.types.is_list_like).to_numpy(dtype=bool)
     refuse_first(is_list, lambda row: f"{name} is no number, text or date in row {row + 1}")
-    with _named_errors(path):
+    with named_errors(path):
         texts = column.astype(str)
     missing = (column.isna() | (texts == "")).to_numpy(dtype=bool)
     refuse_first(missing, lambda row: f"{name} is missing in row {row + 1}")
@@ -457,83 +402,27 @@ def _query_ids(path: Path, column: pd.Series) -> NDArray[Any]:
     if ids.dtype.kind in "iub":
         return ids
     codes, different = pd.factorize(texts)
+    _warn_of_similar(name, different)
     is_integer = all(map(_INTEGER.fullmatch, different))
     return np.array(different, dtype=np.int64 if is_integer else object)[codes]
 
 
-def _features(
-    path: Path, X: pd.DataFrame, categories: Collection[str], missing: Marks
-) -> pd.DataFrame:
-    """The features as numbers and categories.
+def _joined_ids(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One id for each row from those of several columns: texts with commas, as lines of CSV.
 
-    Other texts are an error, unless they are those of missing values.
+    Examples
+    --------
+    >>> _joined_ids([np.array([3, 3]), np.array(["anna", "a,b"], dtype=object)]).tolist()
+    ['3,anna', '3,"a,b"']
     """
-    is_csv = path.suffix not in PARQUET_SUFFIXES
-
-    def is_number(value: object) -> bool:
-        return isinstance(value, Number) or (is_csv and is_finite_text(str(value)))
-
-    changed: dict[str, pd.Series] = {}
-    texts: dict[str, pd.Series] = {}
-    for label, column in X.select_dtypes(exclude="category").items():
-        name = str(label)
-        if name in categories:
-            is_present = column.notna() & (column != "")
-            changed[name] = column.astype(str).where(is_present).astype("category")
-        elif not pd.api.types.is_numeric_dtype(column.dtype):
-            # pandas leaves integers beyond int64 as texts if values are missing.
-            column = column.mask(column.isin(missing[name]))
-            is_text = column.notna() & ~column.map(is_number)
-            if is_text.any():
-                texts[name] = column[is_text].astype(str)
-            else:
-                changed[name] = column.astype(object).astype(np.float64)
-    if texts:
-        _refuse_texts(path, X, texts)
-    return X.assign(**changed)
-
-
-def _refuse_texts(path: Path, X: pd.DataFrame, texts: Mapping[str, pd.Series]) -> NoReturn:
-    """Raise ValueError for features with texts.
-
-    A few texts among numbers may mark missing values.
-    """
-    faults: list[str] = []
-    marks: list[str] = []
-    no_features: list[str] = []
-    for name, column in texts.items():
-        counts = column.value_counts()
-        shown = [
-            f"{str(text)[:40]!r} in {count:,}" for text, count in counts.head(_MAX_MARKS).items()
-        ]
-        if len(counts) > _MAX_MARKS:
-            shown.append(f"others in {counts.iloc[_MAX_MARKS:].sum():,}")
-        faults.append(f"{name!r} ({', '.join(shown)}; the first in row {column.index[0] + 1:,})")
-        # "a" and "b" may be categories, unless most others are numbers.
-        n_words = sum(counts[text] for text in counts.index if re.match(r"\w", text))
-        n_numbers = X[name].count() - len(column)
-        if len(counts) <= _MAX_MARKS and n_numbers > n_words:
-            marks += [text for text in counts.index if "," not in text]
-        else:
-            no_features.append(name)
-    drop = f"--drop {','.join(no_features)}".strip()
-    advice = advice_on_texts(texts, drop, "--categorical {}")
-    if marks:
-        option = shlex.quote(",".join(dict.fromkeys(marks)))
-        advice = f"If texts mark missing values, use --missing {option}. {advice}"
-    listed = ", ".join(faults[:_MAX_SHOWN])
-    raise ValueError(
-        f"{path}: features must be numbers, but of {len(X):,} rows, some have texts: {listed}. "
-        f"{advice}"
-    )
-
-
-def _quoted(names: Sequence[str]) -> str:
-    """Names as text, not too many of them."""
-    shown = ", ".join(map(repr, names[:_MAX_SHOWN]))
-    if len(names) > _MAX_SHOWN:
-        shown += f", ... ({len(names)} in all)"
-    return shown
+    if len(parts) == 1:
+        return parts[0]
+    joined = []
+    for row in zip(*(part.astype(str).tolist() for part in parts), strict=True):
+        line = StringIO()
+        csv.writer(line, lineterminator="").writerow(row)
+        joined.append(line.getvalue())
+    return np.array(joined, dtype=object)
 
 
 def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
@@ -549,8 +438,7 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     require_columns(f"{path} has no column", [score], names)
     ids = [name for name in (QID, *ID_COLUMNS) if name in names and name != score][:1]
     frame = read_columns(path, [*ids, score], ids)
-    with named_part(f"{path}: the column {score!r}"):
-        scores = check_scores(frame[score], "the score")
+    scores = _checked_scores(path, frame[score])
     if ids and len(scores) == len(qid):
         score_ids = _query_ids(path, frame[ids[0]])
         refuse_first(
@@ -563,12 +451,35 @@ def read_scores(path: Path, qid: NDArray[Any]) -> Floats:
     return scores
 
 
+def _checked_scores(path: Path, column: pd.Series) -> Floats:
+    """The scores in a column of a table, which must be finite numbers."""
+    name = f"{path}: the score (column {column.name!r})"
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    refuse_first(
+        ~np.isfinite(numbers),
+        lambda row: (
+            f"{name} is {column.iloc[row]!s} in row {row + 1:,}, and must be a finite number"
+        ),
+    )
+    return check_scores(numbers)
+
+
 def _read_lines(path: Path) -> Floats:
     """Read the scores in the lines of a text file. Empty lines are ignored."""
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     bad = [bool(line.strip()) and not is_finite_text(line) for line in lines]
     refuse_first(
         np.array(bad, dtype=bool),
-        lambda i: f"{path}, line {i + 1}: {lines[i][:40]!r} is not a finite score",
+        lambda i: f"{path}, line {i + 1}: {lines[i][:40]!r} is not a finite score{_hint(lines[i])}",
     )
     return check_scores([float(line) for line in lines if line.strip()])
+
+
+def _hint(line: str) -> str:
+    """The end of a message about a line that is no score; empty if nothing is known."""
+    way = written_number([line])
+    if way is not None:
+        return f": it has {way.name}; write {way.repair(line.strip())}"
+    if re.search(r"[A-Za-z,;\t]", line):
+        return ". A file with one score a line has no other line; a table must end in .csv or .tsv"
+    return ""

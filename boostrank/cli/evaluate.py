@@ -10,16 +10,25 @@ from typing import Annotated, Any, Literal
 
 import pandas as pd
 import typer
+from numpy.typing import NDArray
 from typer import Argument, Option
 
 import boostrank.displays
 import boostrank.runs
 from boostrank.cli import options, reports
 from boostrank.cli.app import COMMANDS
-from boostrank.cli.documents import ColumnOptions, read_documents, read_scores
+from boostrank.cli.columns import (
+    ADVICE_ON_EQUAL_LABELS,
+    EQUAL_LABELS,
+    are_equal_within_queries,
+)
+from boostrank.cli.documents import ColumnOptions, read_documents, read_groups, read_scores
 from boostrank.cli.options import refuse_unused, set_options
 from boostrank.cli.reports import counted
+from boostrank.cli.tables import column_names, is_table, read_columns
 from boostrank.comparison import Comparison
+from boostrank.inputs.arrays import Floats
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
@@ -36,6 +45,10 @@ MEASURES = f"{options.MEASURES_HELP} By default {DEFAULT}; of runs {RUN_DEFAULT}
 QUERIES = (
     "Queries of runs: all with judgments, 0 where a run lacks one (default), or those in all runs."
 )
+GROUP = (
+    "Column of DATA with what queries belong to, or for runs a table of query ids and groups: "
+    "tests and 95% intervals by group."
+)
 TIES = (
     "Equal scores: average of all permutations (default), by row (stable), by decreasing id "
     "(default of runs), ..."
@@ -47,6 +60,7 @@ def evaluate(
     paths: Annotated[list[Path] | None, Argument(metavar="DATA SCORES", help=PATHS)] = None,
     qid: options.QidOption = None,
     label: options.LabelOption = None,
+    group: Annotated[str | None, Option(help=GROUP)] = None,
     qrels: Annotated[Path | None, Option(help="Relevance judgments of TREC.")] = None,
     run: Annotated[
         list[Path] | None, Option(help="TREC run, named by tag or file; several are compared.")
@@ -95,6 +109,7 @@ def evaluate(
         refuse_unused("--qrels and several runs", baseline=baseline, plot_queries=plot_queries)
     files = {"output": output, "per_query": per_query, "plot": plot, "plot_queries": plot_queries}
     reports.check_files(**files)
+    groups = _read_groups(group, paths[0] if qrels is None else None)
     settings = set_options(gain=gain, empty=empty)
     of_runs: dict[str, Any] = {}
     if qrels is None:
@@ -109,28 +124,49 @@ def evaluate(
             "--measures", measures or RUN_DEFAULT, settings, measures_of_runs
         )
         if compares:
-            comparison = _compare_runs(measured, qrels, paths, baseline, **of_runs)
+            comparison = _compare_runs(measured, qrels, paths, baseline, groups=groups, **of_runs)
             reports.write_comparison(comparison, list(measured)[-1], layout, files)
             return
         compute = _of_run(qrels, paths[0], measured, of_runs, plot)
-    means = compute()
-    shown = _measure_rows(measured, means, of_runs)
+    if groups is None:
+        table = pd.DataFrame({"value": compute()})
+    else:
+        means = compute(groups=groups).set_index("metric").rename(columns={"mean": "value"})
+        table = means[["value", "low", "high"]]
+    shown = _measure_rows(measured, table, of_runs)
     typer.echo("\n".join(text_lines(shown, last_is_text=True)))
-    _write_means(output, means)
+    _write_means(output, table)
     if per_query is not None:
         values = compute(per_query=True).rename_axis("query_id").reset_index()
         reports.write_unrounded("values of queries", per_query, values)
 
 
-def _write_means(path: Path | None, means: Mapping[str, float]) -> None:
+def _read_groups(group: str | None, data: Path | None) -> Any:
+    """The groups of the documents in a column of `data`; or a table of them by query id."""
+    if group is None:
+        return None
+    path = data or Path(group)
+    if not is_table(path):
+        refuse_unused(f"a CSV, TSV or Parquet file, and {path} is none", group=group)
+    if data is not None:
+        return read_groups(data, group)
+    names = column_names(path)
+    return read_columns(path, names, names)
+
+
+def _write_means(path: Path | None, table: pd.DataFrame) -> None:
     """Write the means of measures, by the ending of the file's name."""
-    rows = [["measure", "value"]]
-    for name, value in means.items():
-        rows.append([printed_name(name), f"{value:.6f}"])
-    table = pd.DataFrame({"metric": list(means), "value": list(means.values())})
+    rows = [["measure", *table]]
+    for name, numbers in zip(table.index, table.to_numpy(), strict=True):
+        rows.append([printed_name(name), *_texts(numbers)])
+    named = table.rename_axis("metric").reset_index()
     reports.write_table(
-        path, table, partial(markdown_table, rows, 1), partial(latex_table, rows, 1)
+        path, named, partial(markdown_table, rows, 1), partial(latex_table, rows, 1)
     )
+
+
+def _texts(numbers: Floats) -> list[str]:
+    return [f"{number:.6f}" for number in numbers]
 
 
 def _of_scores(
@@ -139,9 +175,28 @@ def _of_scores(
     """A function that computes measures of scores."""
     _, y, qid = read_documents(paths[0], columns, roles=("qid", "label"))
     scores = read_scores(paths[1], qid)
+    _check_number(paths, scores, qid)
+    if are_equal_within_queries(y, qid):
+        warn(f"{paths[0]}: {EQUAL_LABELS}, and measures say nothing. {ADVICE_ON_EQUAL_LABELS}")
     n_queries = counted(Queries.from_qid(qid).n_queries, "query", "queries")
     typer.echo(f"{n_queries}, {counted(len(scores), 'document')}")
     return partial(compute_measures, y, scores, qid, measures)
+
+
+def _check_number(paths: list[Path], scores: Floats, qid: NDArray[Any]) -> None:
+    """Raise ValueError if there is not one score for each document."""
+    data, file = paths
+    n_scores = len(scores)
+    if n_scores == len(qid):
+        return
+    advice = "predict writes one score for each document, in the sequence of its file"
+    counts = f"{file} has {n_scores:,} scores for the {len(qid):,} documents of {data}"
+    if n_scores > len(qid):
+        raise ValueError(f"{counts}, {n_scores - len(qid):,} too many: {advice}")
+    raise ValueError(
+        f"{counts}: the first document without a score is in row {n_scores + 1:,}, of the query "
+        f"{str(qid[n_scores])!r}; {advice}"
+    )
 
 
 def _of_run(
@@ -184,7 +239,7 @@ def _compare_runs(
     comparison = boostrank.runs.compare_runs(
         judgments, named, measures, baseline=baseline, **settings
     )
-    typer.echo(f"{comparison.per_query['query'].nunique()} queries, {len(paths)} runs\n")
+    typer.echo(f"{comparison.counts}, {len(paths)} runs\n")
     reports.show_comparison(comparison)
     return comparison
 
@@ -209,19 +264,19 @@ def run_names(paths: Sequence[Path], tags: Sequence[str]) -> list[str]:
 
 
 def _measure_rows(
-    measures: Mapping[str, Any], values: Mapping[str, float], changed: Mapping[str, object]
+    measures: Mapping[str, Any], table: pd.DataFrame, changed: Mapping[str, object]
 ) -> list[list[str]]:
     """Values and settings of measures, a row each, below the head.
 
     `changed` are settings of runs, which are not those of the measures.
     """
-    rows = [["measure", "value", "settings"]]
-    for name, measure in measures.items():
+    rows = [["measure", *table, "settings"]]
+    for (name, measure), numbers in zip(measures.items(), table.to_numpy(), strict=True):
         texts = []
         for field in dataclasses.fields(measure):
             value = changed.get(field.name, getattr(measure, field.name))
             # The cutoff is part of the name. Settings that are off are not shown.
             if field.name != "k" and value is not None and value is not False:
                 texts.append(f"{field.name} {value}")
-        rows.append([printed_name(name), f"{values[name]:.6f}", ", ".join(texts)])
+        rows.append([printed_name(name), *_texts(numbers), ", ".join(texts)])
     return rows

@@ -14,7 +14,8 @@ import typer
 from typer import Argument, Option
 
 from boostrank.backends.records import BAR
-from boostrank.cli import documents, options
+from boostrank.cli import options, tables
+from boostrank.cli.columns import features_line, refuse_infinity, warn_of_features
 from boostrank.cli.documents import (
     QID,
     SCORE,
@@ -33,6 +34,7 @@ from boostrank.cli.reports import counted
 from boostrank.inputs.checks import named_part
 from boostrank.inputs.files import write_atomically, write_lines
 from boostrank.metrics import Measure
+from boostrank.queries.id_columns import without_id_warnings
 from boostrank.queries.queries import Queries
 from boostrank.rankers import load_model
 from boostrank.rankers.base import BoostedRanker
@@ -147,13 +149,22 @@ def fit(
         )
     (ranker,) = rankers.values()
     require_folder_of(model)
+    _refuse_data_as_output("MODEL", model, data, validation)
     columns = ColumnOptions(qid, label, features, drop, categorical, missing)
-    X, y, ids = read_documents(data, columns)
+    # It looks only at which label is larger.
+    may_be_negative = objective == "rank:pairwise"
+    X, y, ids = read_documents(data, columns, may_be_negative=may_be_negative)
     eval_set = None
     if validation is not None:
         columns = ColumnOptions(qid, label, missing=missing)
         eval_set = [read_documents(validation, columns, like=X)]
-    ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=measures, verbose=BAR)
+    warn_of_features(data, X, ids, features)
+    if backend == "xgboost":
+        refuse_infinity(data, X)
+    if isinstance(X, pd.DataFrame):
+        typer.echo(features_line(X))
+    with without_id_warnings():
+        ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=measures, verbose=BAR)
     ranker.save_model(model)
     if ranker.evals_result_:
         typer.echo(_choice(ranker))
@@ -175,6 +186,24 @@ def _choice(ranker: BoostedRanker) -> str:
     return f"validation: {metric} {curve[n_best - 1]:.4f} with {rounds}"
 
 
+def _refuse_data_as_output(option: str, output: Path, *inputs: Path | None) -> None:
+    """Raise ValueError for a file to write that is one of those to read, or a table for a model."""
+    if any(path is not None and path.resolve() == output.resolve() for path in inputs):
+        raise ValueError(f"{option}: {output} is a file to read, and would be lost: name another")
+    if option == "MODEL" and tables.is_table(output):
+        raise ValueError(
+            f"MODEL {output} has the name of a table. It is the file to write the model to: give "
+            "it another name, such as model.txt"
+        )
+
+
+def _load_model(path: Path) -> BoostedRanker:
+    """Read a model; a table in its place is an error with the sequence of the arguments."""
+    if tables.is_table(path) and path.is_file():
+        raise ValueError(f"{path} is a table, and no model: MODEL comes first, as fit wrote it")
+    return load_model(path)
+
+
 def predict(
     model: options.ModelPath,
     data: options.DataPath,
@@ -193,10 +222,11 @@ def predict(
     Ids are written as they are; a spreadsheet runs an id such as =1+1, unless
     the column is imported as text.
     """
-    makes_table = output is not None and documents.is_table(output)
+    makes_table = output is not None and tables.is_table(output)
     if output is not None:
         require_folder_of(output)
-    ranker = load_model(model)
+        _refuse_data_as_output("--output", output, data, model)
+    ranker = _load_model(model)
     roles = ["features"]
     if makes_table or ranker.query_features_ is not None:
         roles.append("qid")
@@ -214,7 +244,7 @@ def predict(
         sys.stdout.write(lines)
     elif makes_table:
         table = pd.DataFrame({QID: ids, SCORE: scores})
-        write_atomically(output, lambda path: documents.write_table(table, path))
+        write_atomically(output, lambda path: tables.write_table(table, path))
     else:
         write_atomically(output, lambda path: Path(path).write_text(lines, encoding="utf-8"))
 
@@ -256,7 +286,7 @@ def export(
         require_folder_of(requests)
         if requests.resolve() == output.resolve():
             raise ValueError("--requests must be another file than --output")
-    ranker = load_model(model)
+    ranker = _load_model(model)
     like = features_of(ranker)
     names = _names_for_engine(features, like)
     X = None

@@ -23,10 +23,15 @@ ModelPath = Annotated[
     Path, Argument(metavar="MODEL", help="Model in its library's own format, as fit writes it.")
 ]
 QidOption = Annotated[
-    str | None, Option(help=f"Column of query ids in a table; by default {_IDS}.")
+    str | None,
+    Option(help=f"Column of query ids in a table, or several: week,customer; by default {_IDS}."),
 ]
 LabelOption = Annotated[
     str | None, Option(help=f"Column of labels in a table; by default {_LABELS}.")
+]
+GroupOption = Annotated[
+    str | None,
+    Option(help="Column of what queries belong to, such as a user: folds and tests by group."),
 ]
 FeaturesOption = Annotated[
     list[str] | None, Option(help="Features of a table, as in a,b,c; by default all others.")
@@ -41,7 +46,8 @@ MissingOption = Annotated[
     list[str] | None, Option(help="Missing values in CSV features, as ?,- (besides NA, null).")
 ]
 GainOption = Annotated[
-    Literal["exp2", "linear"] | None, Option(help="Gain of a label y: 2^y - 1 (default) or y.")
+    Literal["exp2", "linear", "log", "rank"] | None,
+    Option(help="Gain of a label y: 2^y - 1 (default), y, log2(1 + y), or its rank in the query."),
 ]
 MEASURES_HELP = (
     "Measures separated by commas, such as ndcg@10,map,mrr; or names of ir_measures and trec_eval "

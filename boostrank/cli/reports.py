@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import typer
 
-from boostrank.cli import documents
+from boostrank.cli import tables
 from boostrank.cli.options import require_folder_of
 from boostrank.comparison import Comparison
 from boostrank.displays.style import Display, import_pyplot
@@ -98,7 +98,7 @@ def write_table(
 
 def write_unrounded(content: str, path: Path | None, table: pd.DataFrame) -> None:
     """Write a table as CSV or TSV, if there is a path."""
-    _write(content, path, lambda name: documents.write_table(table, name))
+    _write(content, path, lambda name: tables.write_table(table, name))
 
 
 def write_image(path: Path | None, draw: Callable[[], Display]) -> None:

@@ -22,7 +22,9 @@ from boostrank.inputs.arrays import Floats
 from boostrank.metrics import BoundMeasure, Measure
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Segments
-from boostrank.surrogates.bound import BoundSurrogate, ScaledLoss, unit_scale
+from boostrank.queries.weights import scale_weights
+from boostrank.surrogates.base import BoundSurrogate
+from boostrank.surrogates.loss import ScaledLoss, unit_scale
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300
@@ -201,15 +203,14 @@ class GlobalMeasure(BoundMeasure):
         return float(total / divisor)
 
 
-def global_unit_mean(weights: Floats) -> Floats:
+def global_unit_mean(weights: Floats, *, keep_ordinary: bool = False) -> Floats:
     """Weights of this worker, divided by the mean of those of all workers that are not 0.
 
-    All workers must call it.
+    `keep_ordinary` is that of :func:`boostrank.queries.weights.unit_mean`. All workers must call
+    it.
     """
     total, n_documents = allreduce([weights.sum(), np.count_nonzero(weights)])
-    if not n_documents:
-        raise ValueError("sample_weight is zero for all queries to train on")
-    return weights * (n_documents / total)
+    return scale_weights(weights, total, n_documents, keep_ordinary)
 
 
 def use_global_start(objective: ScaledLoss) -> None:

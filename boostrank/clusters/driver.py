@@ -17,10 +17,11 @@ from boostrank.inputs.checks import check_choice
 from boostrank.metrics import Measure
 from boostrank.metrics.graded import ExpectedReciprocalRank
 from boostrank.rankers.base import BoostedRanker
+from boostrank.training.arguments import RoundArguments
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.losses import is_function
 from boostrank.training.settings import Settings
-from boostrank.training.specification import RoundArguments, specify
+from boostrank.training.specification import specify
 
 #: Parameters that LightGBM has only in training on one machine, and what happens with several
 #: workers.
@@ -76,6 +77,16 @@ def checked_settings(
         raise ValueError(
             "a function as objective is not possible on a cluster: workers know only their own "
             "queries"
+        )
+    if settings.validation == "last":
+        raise ValueError(
+            "validation='last' is not possible on a cluster, where rows have no sequence: give "
+            f"the last queries as {name}"
+        )
+    if settings.lower_is_better:
+        raise ValueError(
+            "lower_is_better=True is not possible on a cluster: give labels of which larger ones "
+            "are better, such as the largest place minus the place"
         )
     if getattr(settings.query_features, "cut_copies", 0):
         raise ValueError(
@@ -136,7 +147,7 @@ def select_queries(
         The queries to train on, and those of validation sets by name.
     """
     settings.backend.check_n_rows(data.n_documents, "on all workers")
-    kept = settings.kept_lists(data.n_queries, random_state)
+    kept = settings.kept_queries(np.arange(data.n_queries), random_state)
     if kept is not None:
         return data.select(kept), {HELD_OUT: data.select(~kept)}
     sets = {name: rows.select() for name, rows in validation.items()}
@@ -169,7 +180,7 @@ def fit_ranker(
     train : callable
         Calls a function on all workers, and returns what the worker of rank 0 returned.
     **options
-        Arguments of ``fit``, as in :class:`~boostrank.training.specification.RoundArguments`.
+        Arguments of ``fit``, as in :class:`~boostrank.training.arguments.RoundArguments`.
     """
     query_features = settings.query_features
     if query_features is not None:

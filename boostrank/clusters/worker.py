@@ -30,8 +30,7 @@ from boostrank.ndcg.labels import Relevance
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.surrogates.bound import ScaledLoss
-from boostrank.surrogates.loss import BoostingFunction, BoundLoss
+from boostrank.surrogates.loss import BoostingFunction, BoundLoss, ScaledLoss
 from boostrank.training.data import Expansion
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.losses import bind
@@ -139,7 +138,7 @@ def train_worker(
             parameters |= stack.enter_context(collective.lightgbm_network(host, parameters))
         weights = None
         if data.weights is not None:
-            weights = collective.global_unit_mean(data.weights)
+            weights = collective.global_unit_mean(data.weights, keep_ordinary=loss is None)
         objective = None
         if loss is not None:
             if weights is not None:
@@ -182,9 +181,9 @@ def _bind(
         # The backend computes these parameters again. Here, they are computed for errors in the
         # labels to be raised.
         backend.parameters.native_parameters(native, specification.dcg, data.labels.per_document)
-        if data.weights is not None:
+        if data.weights is not None and not backend.parameters.WEIGHS_DOCUMENTS:
             require_equal_weights(data.weights, data.queries, DOCUMENT_WEIGHTS)
-            if backend.parameters.LIBRARY == "XGBoost" and not data.weights.any():
+            if not data.weights.any():
                 raise ValueError(
                     f"sample_weight is zero for all queries of one worker, and XGBoost's {native} "
                     "divides by the mean weight there: leave these queries out, or partition the "

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from boostrank.comparison.differences import difference_table, paired_test, rows_by_name
+from boostrank.comparison.differences import (
+    GROUP,
+    difference_table,
+    groups_of,
+    paired_test,
+    rows_by_name,
+)
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.files import write_lines
 from boostrank.metrics.names import printed_name
@@ -57,14 +63,15 @@ class Comparison:
 
     The tests are over queries, and take the trained rankers as they are: another training may give
     another result. Printed tables say so where a difference is significant, and where
-    :func:`boostrank.permutation_test` would warn. With repeated folds, the tests are over the
-    folds, and count the training: printed tables say that.
+    :func:`boostrank.permutation_test` would warn. If queries have groups, the tests are over these.
+    With repeated folds, the tests are over the folds, and count the training: printed tables say
+    that.
 
     Columns of the printed tables are the mean over queries, its difference to that of the baseline,
     the p-value of the difference after Holm's correction for the number of rankers or runs ("p
-    (Holm)", ">0.5" where it is larger), the numbers of queries, or of repeated folds, won, tied and
-    lost against the baseline ("w/t/l"), and the mean number of boosting rounds, where rankers were
-    trained. :meth:`to_text` adds how long trainings take.
+    (Holm)", ">0.5" where it is larger), the numbers of queries, or of groups or repeated folds,
+    won, tied and lost against the baseline ("w/t/l"), and the mean number of boosting rounds, where
+    rankers were trained. :meth:`to_text` adds how long trainings take.
 
     Parameters
     ----------
@@ -74,7 +81,8 @@ class Comparison:
         relevance, and a column for each measure; if folds are repeated, a row for each repetition,
         with its number as "repetition"; or one row per run and query, with the columns "run",
         "query" and "relevant", and a column for each measure. The queries of all rankers or runs
-        are in the same sequence.
+        are in the same sequence. If queries belong together, the column "group" has the group of
+        each.
     measures : list of str
         Names of the measures.
     baseline : str
@@ -99,16 +107,17 @@ class Comparison:
         one column per fold, with its name (only for rankers)
             Mean over the queries of the fold.
         difference, p_value, wins, ties, losses, skewness
-            Result of :func:`boostrank.permutation_test` against the baseline; for repeated folds,
-            of :func:`boostrank.significance.corrected_resampled_t_test` on the means of the folds.
+            Result of :func:`boostrank.permutation_test` against the baseline, by groups if queries
+            have groups; for repeated folds, of
+            :func:`boostrank.significance.corrected_resampled_t_test` on the means of the folds.
         p_holm
             p-value after the correction :func:`boostrank.significance.holm` for the rankers or runs
             in this measure.
         low, high
             95% interval of the difference, of :func:`boostrank.significance.confidence_interval`.
         effect
-            :func:`boostrank.significance.effect_size` of the difference, over queries or repeated
-            folds.
+            :func:`boostrank.significance.effect_size` of the difference, over queries, also by
+            groups, or over repeated folds.
         rounds (only for rankers)
             Mean over folds of the number of boosting rounds.
         seconds (only for rankers)
@@ -160,7 +169,7 @@ class Comparison:
         """Name of the test, and what it is over."""
         if self.repeats:
             return "corrected resampled t-test", "folds"
-        return "paired randomization test", "queries"
+        return "paired randomization test", "groups" if GROUP in self.per_query else "queries"
 
     @property
     def _test_settings(self) -> dict[str, Any]:
@@ -170,6 +179,14 @@ class Comparison:
             "random_state": self.random_state,
             "repeats": self.repeats,
         }
+
+    @property
+    def counts(self) -> str:
+        """The number of queries, and of their groups if they have some, in words."""
+        n_queries = len(rows_by_name(self.per_query, self.kind, "query")[self.baseline])
+        if GROUP not in self.per_query:
+            return f"{n_queries:,} queries"
+        return f"{n_queries:,} queries in {self.per_query[GROUP].nunique():,} groups"
 
     @property
     def heads(self) -> list[str]:
@@ -272,7 +289,7 @@ class Comparison:
     def caveats(self) -> str:
         """The sentences on tests: what they take as given, and whether there are too few queries.
 
-        Those of tests over queries are only for a significant difference.
+        Those of tests over queries or groups are only for a significant difference.
         """
         if self.repeats:
             return (
@@ -281,10 +298,10 @@ class Comparison:
             )
         sentences = []
         if (self.table["p_holm"] < LEVEL).any():
-            sentences.append("The tests are over queries, not over trainings.")
+            sentences.append(f"The tests are over {self.test[1]}, not over trainings.")
         tests = self.table.assign(p_value=self.table["p_holm"])[[*PairedTest._fields]]
         if any(PairedTest(*row).is_doubtful for row in tests.itertuples(index=False)):
-            sentences.append(DOUBT)
+            sentences.append(DOUBT.format(self.test[1]))
         return " ".join(sentences)
 
     def text_tables(self, times: bool = False) -> Iterator[TextTable]:
@@ -371,9 +388,10 @@ class Comparison:
         column = self.find_measure(measure)
         rows_of = rows_by_name(self.per_query, self.kind)
         values = {name: rows[column].to_numpy() for name, rows in rows_of.items()}
+        settings = {"groups": groups_of(rows_of[self.baseline]), **self._test_settings}
         tests = []
         for first, second in combinations(values, 2):
-            test = paired_test(values[first], values[second], **self._test_settings)
+            test = paired_test(values[first], values[second], **settings)
             tests.append((first, second, *test))
         columns = [self.kind, f"other_{self.kind}", *PairedTest._fields]
         table = pd.DataFrame(tests, columns=columns)
@@ -493,10 +511,9 @@ class Comparison:
         else:
             meaning = f"diff: to {self.baseline}; significant if p is below {LEVEL}"
             best = ""
-        n_queries = len(rows_by_name(self.per_query, self.kind, "query")[self.baseline])
         tests = "test" if n_tests == 1 else "tests"
         note = (
-            f"Means over {n_queries} queries{best}; {meaning}, by the {self.test[0]} with Holm's "
+            f"Means over {self.counts}{best}; {meaning}, by the {self.test[0]} with Holm's "
             f"correction for {n_tests} {tests} of each measure. {self.caveats()}"
         )
         return note.rstrip()

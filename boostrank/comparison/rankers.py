@@ -8,20 +8,26 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import _num_samples
 
 from boostrank.backends.progress import ProgressBar
 from boostrank.comparison.comparison import Comparison, check_named
+from boostrank.comparison.differences import GROUP
+from boostrank.comparison.groups import (
+    groups_of_folds,
+    groups_of_rows,
+    of_ids,
+    split_by_group,
+    with_validation_groups,
+)
 from boostrank.comparison.trainings import (
-    Estimator,
     TrainingJob,
     TrainingResult,
     run_trainings,
@@ -31,17 +37,19 @@ from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths, refuse_lazy
 from boostrank.inputs.checks import as_random_state, check_count, check_flag, is_count, named_part
 from boostrank.metrics import Measure, default_measure, evaluate, named_measures
+from boostrank.metrics.labels import fractions_are_named, warn_of_fractions
+from boostrank.metrics.scorers import Estimator
 from boostrank.model_selection import QueryKFold, with_validation
 from boostrank.model_selection.estimators import accept_qid, needs_validation
-from boostrank.model_selection.splits import make_folds
+from boostrank.model_selection.splits import Splitter, make_folds
+from boostrank.model_selection.time_split import without_time
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
+from boostrank.queries.id_columns import warn_of_frame, without_id_warnings
 from boostrank.queries.queries import Queries, find_qid, require_qid
 
 #: A DataFrame is an ArrayLike.
 Features = ArrayLike | sparse.spmatrix
-#: A number of folds, what makes folds, or pairs of row numbers.
-Splitter: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
 
 # Cutoffs of the default measures.
 CUTOFFS = (1, 5, 10)
@@ -58,6 +66,7 @@ def compare(
     cv: Splitter = None,
     folds: Iterable[Fold] | None = None,
     repeats: int | None = None,
+    groups: Any = None,
     measures: str | Measure | Iterable[object] | Mapping[str, object] | None = None,
     baseline: str | None = None,
     n_permutations: int = 10_000,
@@ -104,6 +113,14 @@ def compare(
         each ranker's seed (`random_state`, `random_seed` or `seed`, also those of steps and
         members), where none or an object counts as 0. A training in `results` is the same for a
         larger number of repetitions. By default folds are not repeated, and tests are over queries.
+    groups : array-like, str, Mapping, Series or DataFrame, optional
+        Group of each query, where queries belong together, such as those of one user, or one query
+        that was issued many times: one value for each row or each query (in the sequence in which
+        queries first appear), the name of a column of `X`, which is then no feature, or values by
+        query id, as `by` of :func:`boostrank.evaluate`; for `folds` only the last. The queries of a
+        group are in one fold, and are held out for validation together; tests, intervals and
+        effects are by group, as those of :func:`boostrank.permutation_test`, while means are still
+        those over queries. By default queries are independent.
     measures : list of str or Measure, or dict of str to them, optional
         As in :func:`boostrank.evaluate`; by default "ndcg@1", "ndcg@5" and "ndcg@10", and if the
         test labels are ClickLabels "click-dcg@1", "click-dcg@5" and "click-dcg@10".
@@ -143,7 +160,7 @@ def compare(
     -----
     Tests and intervals are over the test queries, and take the trained rankers as they are: they do
     not say how much the result of another training would differ. With `repeats`, they are over
-    folds, and count that.
+    folds, and count that. With `groups`, they are about other groups.
 
     Rankers that learn from clicks are compared on ``query_folds(Dataset(X, clicks, clicks.qid))``
     by estimates from the clicks on the test queries, or with ``query_folds(..., test_labels=y)`` by
@@ -159,13 +176,20 @@ def compare(
     ValueError
         If there are neither folds nor rows with labels and query ids, or both; if `cv` is invalid,
         or tests a query in two folds; if `repeats` is not an integer of at least 2, or is given
-        with folds or a `cv` that is no number; if `baseline` is not the name of a ranker, if the
-        test labels are not of the kind that a measure needs, and as :func:`boostrank.get_measure`
-        for `measures`.
+        with folds or a `cv` that is no number; if a query is in two groups, or has none, if there
+        are fewer groups than folds, or `cv` divides a group; if `baseline` is not the name of a
+        ranker, if the test labels are not of the kind that a measure needs, and as
+        :func:`boostrank.get_measure` for `measures`.
     TypeError
-        If `rankers` is not a dict of one or more rankers by name.
+        If `rankers` is not a dict of one or more rankers by name; or if `folds` and `groups` are
+        given, and `groups` is not by query id.
     OSError
         If the folder `results` cannot be read or written.
+
+    Warns
+    -----
+    UserWarning
+        If a fold of `folds` has a group both to train and to test on.
 
     Examples
     --------
@@ -185,6 +209,7 @@ def compare(
     consistent-lambdarank does not differ significantly from lambdarank.
     """
     baseline = check_named("ranker", rankers, baseline)
+    _refuse_lower_is_better(rankers)
     check_flag("progress", progress)
     check_count("repeats", repeats, smallest=2, optional=True)
     seeds: list[int | None] = [random_state]
@@ -193,28 +218,38 @@ def compare(
         check_count("cv with repeats", cv, smallest=2, optional=True)
         seeds = as_random_state(random_state).randint(2**31 - 1, size=repeats).tolist()
         splitters = [QueryKFold(cv or 5, shuffle=True, random_state=seed) for seed in seeds]
-    draws = [partial(_folds, X, y, qid, splitter, folds) for splitter in splitters]
+    of_queries = None
+    if groups is not None and y is not None and folds is None:
+        X, of_queries = groups_of_rows(X, y, qid, groups)
+    draws = [partial(_folds, X, y, qid, splitter, folds, of_queries) for splitter in splitters]
     drawn = draws[0]()
+    if groups is not None and of_queries is None:
+        of_queries = groups_of_folds(groups, drawn)
     if measures is None:
         labels = as_labels(drawn[0].test.y)
         measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
     named: Mapping[str, Measure] = named_measures(measures)
     if isinstance(drawn[0].test.y, Labels):
         named = drawn[0].test.y.measures(named)
+    _require_means(named)
     _check_test_labels(named, drawn)
+    _warn_of_fractions(named, drawn)
     for draw in draws[1:]:
         _check_test_labels(named, draw())
+    # Once, and not for each training.
+    warn_of_frame(drawn[0].train.X, Queries.from_qid(drawn[0].train.qid))
     folder = None if results is None else Path(results)
     tables: dict[tuple[int, int], pd.DataFrame] = {}
     label = ""
     n_trainings = len(rankers) * len(drawn) * len(seeds)
-    with ProgressBar(n_trainings, progress, lambda: label, "trainings") as bar:
+    bars = ProgressBar(n_trainings, progress, lambda: label, "trainings")
+    with without_id_warnings(), bars as bar:
         for repetition, seed in enumerate(seeds):
             drawn = drawn or draws[repetition]()
             if any(map(needs_validation, rankers.values())):
-                drawn = [with_validation(fold, random_state=seed) for fold in drawn]
+                drawn = [_with_validation(fold, of_queries, seed) for fold in drawn]
             first = None if repeats is None else repetition * len(drawn)
-            jobs = _jobs(rankers, drawn, first)
+            jobs = _jobs(rankers, drawn, first, of_queries)
             with contextlib.closing(run_trainings(jobs, n_jobs, folder)) as finished:
                 for number, result, is_saved in finished:
                     job = jobs[number]
@@ -229,6 +264,11 @@ def compare(
             jobs = []
     # The sequence is that of the arguments, and not that in which the trainings ended.
     per_query = pd.concat([tables[key] for key in sorted(tables)], ignore_index=True)
+    if of_queries is not None:
+        place = 1 + list(per_query).index("query")
+        of_rows = of_ids(of_queries, per_query["query"].to_numpy())
+        # As for ids, Arrow does not have all texts.
+        per_query.insert(place, GROUP, pd.Series(of_rows, dtype=of_rows.dtype))
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings["random_state"] = str(random_state)
     if repeats is None:
@@ -243,16 +283,21 @@ def compare(
 
 
 def _jobs(
-    rankers: Mapping[str, Estimator], folds: Sequence[Fold], first: int | None
+    rankers: Mapping[str, Estimator],
+    folds: Sequence[Fold],
+    first: int | None,
+    of_queries: pd.Series | None,
 ) -> list[TrainingJob]:
     """The trainings of all rankers on all folds.
 
-    If folds are repeated, `first` is the number of the first fold in all repetitions.
+    If folds are repeated, `first` is the number of the first fold in all repetitions. `of_queries`
+    has the group of each query by its id.
     """
     jobs = []
     for i, fold in enumerate(folds):
+        groups = None if of_queries is None else of_ids(of_queries, fold.train.qid)
         for name, ranker in rankers.items():
-            job = TrainingJob(name, ranker, fold)
+            job = TrainingJob(name, ranker, fold, groups)
             if first is not None:
                 job = _in_repetition(job, first + i)
             jobs.append(job)
@@ -284,7 +329,8 @@ def _values(
 ) -> pd.DataFrame:
     """The measures of the test queries of a fold, and what is known of the training."""
     test = job.fold.test
-    values: Any = evaluate(test.y, result.scores, test.qid, measures, per_query=True)
+    with fractions_are_named():
+        values: Any = evaluate(test.y, result.scores, test.qid, measures, per_query=True)
     # reset_index() of pandas fails for texts that Arrow does not have.
     ids = pd.Series(values.index.to_numpy(), dtype=values.index.dtype)
     columns = {
@@ -320,6 +366,7 @@ def _folds(
     qid: ArrayLike | None,
     cv: Splitter,
     folds: Iterable[Fold] | None,
+    groups: pd.Series | None,
 ) -> list[Fold]:
     """The folds in the arguments of :func:`compare`, or those that `cv` makes of its rows."""
     given: Any = {"X": X, "y": y, "qid": qid, "cv or repeats": cv}
@@ -327,7 +374,7 @@ def _folds(
     if folds is None and (y is None or are_folds):
         folds = given.pop("X")
     elif folds is None and X is not None:
-        return _folds_of_rows(X, y, qid, 5 if cv is None else cv)
+        return _folds_of_rows(X, y, qid, 5 if cv is None else cv, groups)
     listed: list[Any] = list(folds) if isinstance(folds, Iterable) else [folds]
     others = [name for name, value in given.items() if value is not None]
     if listed and not others and all(isinstance(fold, Fold) for fold in listed):
@@ -342,25 +389,65 @@ def _folds(
     )
 
 
-def _folds_of_rows(X: Any, y: Any, qid: ArrayLike | None, cv: Splitter) -> list[Fold]:
+def _folds_of_rows(
+    X: Any, y: Any, qid: ArrayLike | None, cv: Splitter, groups: pd.Series | None
+) -> list[Fold]:
     refuse_lazy(y, "y")
     X, qid = find_qid(X, qid, y)
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
+    if groups is not None:
+        cv = split_by_group(X, y, of_ids(groups, data.qid), cv)
     pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
+    data = data._replace(X=without_time(X, cv))
     tested = np.concatenate([pd.unique(data.qid[test]) for _, test in pairs])
     ids = pd.Series(tested, dtype=object)
     repeated = ids[ids.duplicated()]
     if not repeated.empty:
         raise ValueError(
             f"cv tests the query {str(repeated.iloc[0])!r} in several folds, and the tests count "
-            "each query once: use an integer or QueryKFold"
+            "each query once: use an integer, QueryKFold or QueryTimeSplit"
         )
     with named_part("a fold of cv"):
         return [
             Fold(f"Fold{i}", data.take(rows), None, data.take(test))
             for i, (rows, test) in enumerate(pairs, 1)
         ]
+
+
+def _with_validation(fold: Fold, groups: pd.Series | None, seed: int | None) -> Fold:
+    if groups is None:
+        return with_validation(fold, random_state=seed)
+    return with_validation_groups(fold, groups, seed)
+
+
+def _warn_of_fractions(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
+    """Warn once of labels between 0 and 1 that measures do not count."""
+    arrays = [as_array(fold.test.y, "y") for fold in folds if not isinstance(fold.test.y, Labels)]
+    if arrays:
+        warn_of_fractions(measures.values(), np.concatenate(arrays))
+
+
+def _refuse_lower_is_better(rankers: Mapping[str, Estimator]) -> None:
+    """Raise ValueError for a ranker that reads labels in another way than the measures."""
+    for name, ranker in rankers.items():
+        for parameter, value in clone(accept_qid(ranker)).get_params().items():
+            if parameter.rpartition("__")[2] == "lower_is_better" and value is True:
+                raise ValueError(
+                    f"{name} has {parameter}=True, but the measures of a comparison take larger "
+                    "labels as better: give compare the negative labels, y=-y, and leave "
+                    f"{parameter} out"
+                )
+
+
+def _require_means(measures: Mapping[str, Measure]) -> None:
+    """Raise ValueError for a measure that is no mean over queries."""
+    for name, measure in measures.items():
+        if measure.summary != "mean":
+            raise ValueError(
+                f"{name!r} is no mean over queries, which the tests compare: give a measure whose "
+                "values are averaged, such as 'ic' or 'spearman'"
+            )
 
 
 def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -> None:
@@ -373,5 +460,6 @@ def _check_test_labels(measures: Mapping[str, Measure], folds: Sequence[Fold]) -
                 labels = y.group(queries).values
             else:
                 labels = queries.group(as_array(y, "y"))
-            for measure in measures.values():
-                measure.bind(labels, queries)
+            with fractions_are_named():
+                for measure in measures.values():
+                    measure.bind(labels, queries)

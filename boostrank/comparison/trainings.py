@@ -16,7 +16,7 @@ import time
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -30,9 +30,11 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.files import write_lines
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
-from boostrank.metrics.scorers import call_with_qid
+from boostrank.metrics.labels import FractionalLabelsWarning
+from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.estimators import accept_qid, fit_with_validation, n_rounds
 from boostrank.ndcg.labels import Labels
+from boostrank.queries.segments import Values
 
 # Number of the format of the files, which are not read by versions with another one.
 FORMAT = 6
@@ -51,22 +53,16 @@ WITHOUT_INFLUENCE = frozenset(
 )
 
 
-class Estimator(Protocol):
-    """An estimator of scikit-learn or in its style; it has `fit` and `predict` too."""
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name."""
-
-    def set_params(self, **parameters: object) -> object:
-        """Change parameters."""
-
-
 class TrainingJob(NamedTuple):
-    """The name of a ranker, the ranker, and a fold to train it on, with validation data."""
+    """The name of a ranker, the ranker, and a fold to train it on, with validation data.
+
+    `groups` has the group of each row to train on; rankers whose `fit` takes groups get them.
+    """
 
     name: str
     ranker: Estimator
     fold: Fold
+    groups: Values | None = None
 
 
 class TrainingResult(NamedTuple):
@@ -163,11 +159,14 @@ def _paths(folder: Path, jobs: Sequence[TrainingJob]) -> dict[int, Path]:
     paths: dict[int, Path] = {}
     # The folds are alive as long as their ids are used.
     hashes: dict[int, str] = {}
-    for number, (name, ranker, fold) in enumerate(jobs):
+    for number, (name, ranker, fold, groups) in enumerate(jobs):
         with contextlib.suppress(pickle.PicklingError, TypeError):
             of_data = hashes.get(id(fold)) or data_hash(fold)
             hashes[id(fold)] = of_data
-            identity = (FORMAT, name, fold.name, of_data, settings_hash(ranker), versions())
+            identity: tuple[object, ...] = (FORMAT, name, fold.name, of_data)
+            identity += (settings_hash(ranker), versions())
+            if groups is not None:
+                identity += (groups,)
             paths[number] = folder / f"{_hash(identity)}.json"
     return paths
 
@@ -212,7 +211,9 @@ def _train_all(
     try:
         for number, result, warned in outputs:
             for text, category in warned:
-                warn(text, category)
+                # The comparison has looked at the labels of all folds.
+                if category is not FractionalLabelsWarning:
+                    warn(text, category)
             yield number, result
     finally:
         with warnings.catch_warnings():
@@ -244,10 +245,10 @@ def _train(
 
 
 def _trained(job: TrainingJob) -> TrainingResult:
-    name, ranker, fold = job
+    name, ranker, fold, groups = job
     began = time.perf_counter()
     try:
-        fitted = fit_with_validation(ranker, fold.train, fold.validation)
+        fitted = fit_with_validation(ranker, fold.train, fold.validation, groups)
         seconds = time.perf_counter() - began
         # Invalid scores are an error here, before they are saved.
         predicted = call_with_qid(fitted, "predict", fold.test.qid, fold.test.X)

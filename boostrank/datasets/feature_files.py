@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 Path = str | os.PathLike[str]
+# First bytes of a file in NumPy's format.
+_NPY_MARK = b"\x93NUMPY"
 
 
 class FeatureFiles(FeatureStream):
@@ -39,8 +41,9 @@ class FeatureFiles(FeatureStream):
     `bin_construct_sample_cnt` (200,000), LightGBM finds its bins from a sample of the rows, which
     is another one than that of an array if `random_state` is set.
 
-    LETOR files are text, which would be read again in every pass. Convert them once, one file at a
-    time, with ``numpy.save("part.npy", boostrank.read_letor("part.txt", sparse=False,
+    CSV and LETOR files are text, which would be read again in every pass. Convert them once, one
+    file at a time: CSV with ``pandas.read_csv("part.csv").to_parquet("part.parquet")``, and LETOR
+    with ``numpy.save("part.npy", boostrank.read_letor("part.txt", sparse=False,
     n_features=136).X)``.
 
     An array that ``numpy.load(path, mmap_mode="r")`` maps to memory can be given to ``fit`` and
@@ -242,6 +245,14 @@ class NpyFile(FeatureFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        with open(path, "rb") as file:
+            first = file.read(len(_NPY_MARK))
+        if first != _NPY_MARK:
+            self.refuse(
+                "is no .npy file of numbers, and no Parquet file. Convert a table once, as by "
+                "pandas.read_csv(path).to_parquet('part.parquet'), and give columns=; and a LETOR "
+                "file, as by numpy.save('part.npy', boostrank.read_letor(path, sparse=False).X)"
+            )
         array = self._map()
         self.shape = array.shape
         self.dtype = array.dtype
@@ -257,7 +268,7 @@ class NpyFile(FeatureFile):
         return self._map()[rows]
 
     def _map(self) -> NDArray[Any]:
-        with named_part(f"{self.name} is no .npy file of numbers, and no Parquet file"):
+        with named_part(f"{self.name} is no complete .npy file of numbers"):
             return np.lib.format.open_memmap(self._path, mode="r")
 
 

@@ -75,8 +75,9 @@ class ComparisonDisplay(Display):
     ----------
     table : DataFrame
         Columns ranker or run, mean, difference, low, high and p_holm, sorted by difference. `low`
-        and `high` are the ends of the 95% interval of the mean difference over queries or repeated
-        folds, as in :func:`boostrank.compare`; they and the p-value are NaN for the baseline.
+        and `high` are the ends of the 95% interval of the mean difference over queries, by groups
+        or repeated folds, as in :func:`boostrank.compare`; they and the p-value are NaN for the
+        baseline.
     measure : str
     baseline : str
     figure_, ax_ : matplotlib Figure and Axes
@@ -287,13 +288,11 @@ def html_report(comparison: Comparison, measure: str) -> str:
     name = style.measure_name(measure)
     baseline = comparison.baseline
     title = f"{comparison.kind.capitalize()}s compared with {baseline}"
-    rows_of = rows_by_name(comparison.per_query, comparison.kind, "query")
-    n_queries = len(rows_of[baseline])
     tables = comparison._repr_html_() + EXPLANATION.format(*comparison.test)
     differences = ComparisonDisplay.from_comparison(comparison, measure)
     settings = [("setting", "value"), *comparison.settings.items()]
     sections = {
-        f"{n_queries:,} queries": tables,
+        comparison.counts: tables,
         f"Differences in {name}": _picture(differences, f"Differences to {baseline}"),
         f"Queries with the lowest difference in {name}": _worst(comparison, measure),
         "Settings": html_table(settings, n_texts=2),

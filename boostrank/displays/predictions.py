@@ -15,6 +15,7 @@ from boostrank.displays.style import Display, by_name
 from boostrank.metrics import evaluate, get_measure
 from boostrank.metrics.binary import LEVELS
 from boostrank.metrics.query_groups import ALL_QUERIES, GROUP
+from boostrank.queries.by_id import ValuesById
 from boostrank.queries.queries import find_qid, require_qid
 from boostrank.runs import evaluate_run
 
@@ -85,6 +86,7 @@ class NDCGCurveDisplay(Display):
         *,
         ks: Iterable[int] = range(1, 11),
         sample_weight: ArrayLike | None = None,
+        groups: ValuesById | ArrayLike | None = None,
         ax: Axes | None = None,
         **settings: Any,
     ) -> NDCGCurveDisplay:
@@ -98,19 +100,25 @@ class NDCGCurveDisplay(Display):
         y_score : array-like, shape (n_documents,), or mapping of name to scores
         ks : iterable of int, default 1 to 10
             Cutoffs, 1 or more, in any sequence.
+        groups : optional
+            Group of each query, where queries belong together, as in :func:`boostrank.evaluate`:
+            intervals are by group.
         ax : matplotlib axes, optional
 
         Raises
         ------
         ValueError
-            As :func:`boostrank.ndcg_score`.
+            As :func:`boostrank.ndcg_score`, and as :func:`boostrank.evaluate` for `groups`.
         """
         measures = {str(k): get_measure("ndcg", k=k, **settings) for k in sorted(set(ks))}
         # Means by group have intervals; all documents are in one group here.
-        groups = np.zeros(np.shape(y_true))
+        one_group = np.zeros(np.shape(y_true))
+        intervals: dict[str, Any] = {"by": one_group, "groups": groups}
         tables = []
         for name, scores in by_name(y_score, SCORES).items():
-            means = evaluate(y_true, scores, qid, measures, sample_weight=sample_weight, by=groups)
+            means = evaluate(
+                y_true, scores, qid, measures, sample_weight=sample_weight, **intervals
+            )
             means = means[means[GROUP] == ALL_QUERIES]
             tables.append(means.assign(ranker=name, k=pd.to_numeric(means["metric"])))
         table = pd.concat(tables, ignore_index=True)
@@ -141,14 +149,15 @@ class NDCGCurveDisplay(Display):
         """
         _, qid = find_qid(X, qid)
         # Imported on use: it imports scikit-learn, which commands that only draw do not need.
-        from boostrank.metrics.scorers import call_with_qid
+        from boostrank.metrics.scorers import call_with_qid, labels_as_read
 
         qid = require_qid(qid, f"{cls.__name__}.from_estimator")
         rankers = by_name(estimator, type(estimator).__name__)
         scores = {
             name: call_with_qid(ranker, "predict", qid, X) for name, ranker in rankers.items()
         }
-        return cls.from_predictions(y, scores, qid, **settings)
+        labels = labels_as_read(rankers.values(), y)
+        return cls.from_predictions(labels, scores, qid, **settings)
 
     def _draw(self, ax: Axes | None) -> Axes:
         curves = dict(list(self.table.groupby("ranker", sort=False)))

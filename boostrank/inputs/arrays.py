@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.checks import refuse
 
 Floats = NDArray[np.floating[Any]]
+Float32s = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 

@@ -150,6 +150,17 @@ def check_number(
     refuse(name, value, f"{'None or ' * optional}a finite number {' and '.join(limits)}".rstrip())
 
 
+def plain_number(value: Any) -> Any:
+    """A scalar of NumPy as a number of Python; another value is returned unchanged.
+
+    Examples
+    --------
+    >>> plain_number(np.int64(3)), plain_number("gain")
+    (3, 'gain')
+    """
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def check_flag(name: str, value: object) -> None:
     """Raise ValueError for a value that is neither True nor False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 #: Name of the column, or of the index level, of a DataFrame that contains the query ids.
 QID = "qid"
-# Columns with more different texts than this, and in most rows different ones, look like ids.
-_MAX_CATEGORIES = 20
 # What columns of objects may have beside None: numbers that pandas keeps as objects.
 _NUMERIC_OBJECTS = ("boolean", "decimal", "integer", "floating", "mixed-integer-float", "empty")
 # Number of rows of a DataFrame that are converted at once to look for infinity.
@@ -34,7 +31,7 @@ FEW_ROWS = 4096
 FLOAT_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Table:
     """Features of documents, one row for each, which are converted once.
 
@@ -55,28 +52,18 @@ class Table:
     """
 
     given: Any
+    _values: FeatureMatrix | None = field(default=None, init=False)
 
-    @cached_property
+    @property
     def values(self) -> FeatureMatrix:
         """An array of one or two dimensions, a sparse matrix, a pandas DataFrame, or files.
 
         Its values may still be other ones than numbers.
         """
-        given = self.given
-        if type(given) is np.ndarray and given.dtype in FLOAT_TYPES and given.ndim == 2:
-            return given
-        X: Any = to_pandas(given)
-        kept = (pd.DataFrame, pd.Series, FeatureStream)
-        # Imported on use: it takes long.
-        from scipy.sparse import issparse
-
-        if isinstance(X, kept) or issparse(X):
-            return cast("FeatureMatrix", X)
-        array = as_array(X, "X", keep_shape=True)
-        if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
-            got = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
-            refuse("X", X, "an array of two dimensions with real numbers", got=got)
-        return array
+        # No cached_property: before Python 3.12 threads would wait for each other's conversions.
+        if self._values is None:
+            self._values = _converted(self.given)
+        return self._values
 
     @property
     def names(self) -> list[Any]:
@@ -194,6 +181,24 @@ def to_pandas(X: object) -> Any:
     return X
 
 
+def _converted(given: Any) -> FeatureMatrix:
+    """The values of a table in one of the forms that checks take."""
+    if type(given) is np.ndarray and given.dtype in FLOAT_TYPES and given.ndim == 2:
+        return given
+    X: Any = to_pandas(given)
+    kept = (pd.DataFrame, pd.Series, FeatureStream)
+    # Imported on use: it takes long.
+    from scipy.sparse import issparse
+
+    if isinstance(X, kept) or issparse(X):
+        return cast("FeatureMatrix", X)
+    array = as_array(X, "X", keep_shape=True)
+    if array.dtype.kind in "mMV" or array.ndim not in (1, 2):
+        got = f"{type(X).__name__} of shape {array.shape} and dtype {array.dtype}"
+        refuse("X", X, "an array of two dimensions with real numbers", got=got)
+    return array
+
+
 def index_of(X: object) -> pd.Index | None:
     """The index of a DataFrame of pandas, unless it has query ids; None for other features."""
     if is_pandas(X) and QID not in X.index.names:
@@ -283,10 +288,20 @@ def _plain_type(dtype: Any) -> Any:
 
 def _refuse_columns(X: pd.DataFrame, names: Sequence[Hashable]) -> NoReturn:
     """Raise ValueError for columns that are no numbers."""
+    # Imported on use: few tables have texts.
+    from boostrank.inputs.text_columns import advice_on_texts
+
     columns = {name: X[name].dropna() for name in names}
-    advice = advice_on_texts(columns, f"X.drop(columns={names})", "X[{!r}].astype('category')")
+    advice = advice_on_texts(columns, lambda left: f"X.drop(columns={left})", _as_categories)
     got = ", ".join(f"{name!r} of the type {X[name].dtype}" for name in names)
     refuse("columns of X", names, "numbers, bool or categories", f". {advice}", got=got)
+
+
+def _as_categories(names: Sequence[Hashable]) -> str:
+    """Code that makes categories of columns."""
+    if len(names) == 1:
+        return f"X[{names[0]!r}].astype('category')"
+    return f"X.astype(dict.fromkeys({list(names)}, 'category'))"
 
 
 def _refuse_infinity(X: pd.DataFrame, numbers: list[int]) -> None:
@@ -307,47 +322,6 @@ def _refuse_infinity(X: pd.DataFrame, numbers: list[int]) -> None:
                 f"the column {names[i]!r} of X contains infinity; use NaN for a missing value"
             ),
         )
-
-
-def advice_on_texts(columns: Mapping[Any, pd.Series], leave_out: str, categories: str) -> str:
-    """Sentences that say what to do with columns that are neither numbers nor categories.
-
-    Parameters
-    ----------
-    columns : mapping of str to Series
-        Their values that are not missing.
-    leave_out, categories : str
-        How to leave out those that are no features; and how to make categories, with "{}" in place
-        of the name.
-    """
-    texts = {name: values.astype(str) for name, values in columns.items()}
-    dates = [
-        name
-        for name, text in texts.items()
-        if text.str.match(r"\d{4}-\d\d-\d\d|-?\d+ days").mean() == 1
-    ]
-    words = [
-        name
-        for name in texts
-        if name not in dates and pd.api.types.infer_dtype(columns[name]) == "string"
-    ]
-    ids = [
-        name
-        for name in words
-        if texts[name].nunique() > max(_MAX_CATEGORIES, len(columns[name]) / 2)
-    ]
-    others = [name for name in texts if name not in (*dates, *ids)]
-    looks = (
-        f"{', '.join(map(repr, ids))} {'look like ids' if len(ids) > 1 else 'looks like an id'}. "
-        if ids
-        else ""
-    )
-    choices = ""
-    if others:
-        choices = f", or make it categories ({categories.format(others[0])})"
-    if dates:
-        choices += ", or make numbers of dates, such as days since a fixed date"
-    return f"{looks}Leave out what is no feature ({leave_out}){choices}"
 
 
 def replace_columns(X: pd.DataFrame, columns: Mapping[int, Any]) -> pd.DataFrame:

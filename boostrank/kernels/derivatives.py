@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Float32s, Floats
 from boostrank.kernels.library import Argument, as_documents, call, is_available
 from boostrank.queries.segments import Segments
 
-Float32s = NDArray[np.float32]
 #: Gradient and Hessian of a loss at scores, given its targets and the queries of the documents.
 Formula = Callable[[Floats, Floats, Segments], tuple[Floats, Floats]]
 

@@ -18,7 +18,12 @@ from boostrank.kernels.ranked_measures import (
     for_each_ranked,
     ranked_measure,
 )
-from boostrank.metrics.labels import CheckedLabels, GroupedLabels, labels_scores_queries
+from boostrank.metrics.labels import (
+    CheckedLabels,
+    GroupedLabels,
+    labels_scores_queries,
+    warn_of_fractions,
+)
 from boostrank.metrics.names import check_names, measure_name, register
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
@@ -29,7 +34,7 @@ from boostrank.queries.weights import query_weights
 
 Empty = Literal["zero", "one", "skip", "raise"]
 #: How the values of queries become one value.
-Summary = Literal["mean", "sum", "geometric mean"]
+Summary = Literal["mean", "sum", "geometric mean", "mean by deviation"]
 #: In a geometric mean smaller values count as this, as in trec_eval, since one 0 would make it 0.
 MIN_GEOMETRIC = 1e-5
 #: Value of a query for which a measure is undefined. It is NaN if the query is left out of the mean
@@ -38,7 +43,13 @@ EMPTY = {"zero": 0.0, "one": 1.0, "skip": np.nan, "raise": np.nan}
 
 
 def fill_undefined(
-    values: Floats, undefined: Bools, queries: Queries, empty: Empty, weights: Floats, reason: str
+    values: Floats,
+    undefined: Bools,
+    queries: Queries,
+    empty: Empty,
+    weights: Floats,
+    reason: str,
+    measure: str,
 ) -> Floats:
     """Replace the values of queries for which a measure is undefined (0/0).
 
@@ -51,6 +62,8 @@ def fill_undefined(
         Value of undefined queries: 0, 1, NaN, which leaves them out of the mean, or an error.
     reason : str
         The end of the sentence "The measure is undefined for a query that ...", for the error.
+    measure : str
+        The name of the measure, for the error.
 
     Raises
     ------
@@ -62,9 +75,8 @@ def fill_undefined(
         refuse_first(undefined, lambda i: f"query {str(queries.ids[i])!r} {reason}, {advice}")
     filled = np.where(undefined, EMPTY[empty], values)
     if not weights[~np.isnan(filled)].any():
-        raise ValueError(
-            "no query is left to average: the metric is undefined for each with a positive weight"
-        )
+        with_weight = "" if weights.all() else " of positive weight"
+        raise ValueError(f"no query is left to average for {measure}: each{with_weight} {reason}")
     return filled
 
 
@@ -72,7 +84,8 @@ def mean_of_queries(values: Floats, weights: Floats, summary: Summary = "mean") 
     """Weighted mean of the values of queries without those that are NaN, or another summary.
 
     The sum is that of the values times their weights. The geometric mean is the exponential of the
-    weighted mean of the logarithms of the values.
+    weighted mean of the logarithms of the values. The mean by deviation is divided by the standard
+    deviation ``sqrt(n / (n - 1) sum(w (x - mean)^2) / sum(w))`` of n values; ValueError for one.
     """
     counted = ~np.isnan(values) * weights
     filled = np.nan_to_num(values)
@@ -82,7 +95,22 @@ def mean_of_queries(values: Floats, weights: Floats, summary: Summary = "mean") 
     if summary == "sum":
         return float(total)
     mean = total / counted.sum()
+    if summary == "mean by deviation":
+        return float(mean * _reciprocal_deviation(filled - mean, counted))
     return float(np.exp(mean) if summary == "geometric mean" else mean)
+
+
+def _reciprocal_deviation(differences: Floats, weights: Floats) -> float:
+    """1 divided by the standard deviation of values with these differences from their mean."""
+    n_values = np.count_nonzero(weights)
+    if n_values < 2:
+        raise ValueError(
+            "a mean divided by the standard deviation over queries needs at least two queries with "
+            f"a value; got {n_values}"
+        )
+    variance = (differences**2 @ weights) / weights.sum() * n_values / (n_values - 1)
+    # All values may be 0, as before the first round of a training.
+    return 1.0 / np.sqrt(variance) if variance > 0 else 0.0
 
 
 #: What a measure may be defined for.
@@ -118,7 +146,7 @@ class Measure(ABC):
     takes_relevance: ClassVar[bool] = True
     #: What the measure is defined for: arrays of labels and scores, runs with judgments, or both.
     domain: ClassVar[Domain] = "arrays"
-    #: How the values of queries become one value; only for runs it is not the mean.
+    #: How the values of queries become one value.
     summary: ClassVar[Summary] = "mean"
     #: Name for :func:`boostrank.get_measure`.
     name: ClassVar[str]
@@ -127,6 +155,11 @@ class Measure(ABC):
     #: Settings that stand in the name also where they are those by default, since other libraries
     #: have other defaults.
     always_named: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def takes_negative(self) -> bool:
+        """Whether relevance may be any real numbers, and so negative."""
+        return False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -492,6 +525,9 @@ class QueryMeasure(Measure):
         if measure is not self:
             return measure.bind(labels, queries, weights)
         checked = self._checked(labels)
+        # Trainings, which bind Labels, look at them once for all measures.
+        if not isinstance(labels, Labels):
+            warn_of_fractions([self], checked)
         check_lengths(queries=queries.n_documents, labels=len(checked))
         prepared = self.prepare(GroupedLabels(checked, queries))
         return BoundQueryMeasure(self, queries, prepared, query_weights(weights, queries))
@@ -500,11 +536,12 @@ class QueryMeasure(Measure):
         self, y_true: ArrayLike | Labels, y_score: ArrayLike, qid: ArrayLike | None
     ) -> tuple[Any, Floats, Queries]:
         """Labels and scores, checked and grouped, and their queries."""
-        return labels_scores_queries(y_true, y_score, qid, str(self))
+        return labels_scores_queries(y_true, y_score, qid, str(self), signed=self.takes_negative)
 
     def _checked(self, labels: ArrayLike | Labels) -> Any:
         """Grouped labels, checked."""
-        return as_labels(labels).require_relevance_to_measure(str(self))
+        checked = as_labels(labels, signed=self.takes_negative)
+        return checked.require_relevance_to_measure(str(self), signed=self.takes_negative)
 
 
 class BoundQueryMeasure(BoundMeasure):
@@ -540,7 +577,9 @@ class BoundQueryMeasure(BoundMeasure):
         measure = self.measure
         undefined = self.prepared.undefined | np.isnan(values)
         reason = measure.reason.format(measure)
-        return fill_undefined(values, undefined, self.queries, measure.empty, self._weights, reason)
+        return fill_undefined(
+            values, undefined, self.queries, measure.empty, self._weights, reason, str(measure)
+        )
 
     def mean_of(self, values: Floats) -> float:
         """Weighted mean of the values of queries, or the summary of the measure."""
@@ -568,6 +607,8 @@ def compute_measures(
     weights : ndarray, shape (n_queries,)
     per_query : bool
     """
+    measures = list(measures)
+    warn_of_fractions(measures, labels)
     grouped = GroupedLabels(labels, queries)
     bound = [
         BoundQueryMeasure(measure, queries, measure.prepare(grouped), weights)

@@ -127,6 +127,11 @@ def _relevant_by(
     return lambda ranked: n_relevant(ranked) / divisors[ranked.segments]
 
 
+def _possible(relevant: Floats, cutoffs: Ints) -> Floats:
+    """The largest number of relevant documents that can be within the cutoff of each query."""
+    return np.minimum(relevant, cutoffs)
+
+
 def _depths(k: int | float | None, queries: Segments) -> Floats:
     """The number of ranks of each query that count.
 
@@ -181,7 +186,7 @@ class Recall(BinaryMeasure):
     """Mean over queries of the recall: the share of relevant documents among the first `k`.
 
     ``Recall@k = #{relevant documents of rank <= k} / #{relevant documents}``. With ``k=None`` it is
-    1.
+    1. With ``denominator="possible"`` it is the capped recall of BEIR, and of the competition Otto.
 
     Parameters
     ----------
@@ -189,6 +194,10 @@ class Recall(BinaryMeasure):
         See :func:`boostrank.ndcg_score`.
     threshold : float, default 1
         Labels of at least this are relevant.
+    denominator : {"all", "possible"}, default "all"
+        By which number of relevant documents Recall@k divides: "all" of the query, or the largest
+        "possible" number among the first `k`, ``min(k, #{relevant documents})``, so that a perfect
+        ranking has the value 1.
 
     References
     ----------
@@ -199,14 +208,18 @@ class Recall(BinaryMeasure):
     >>> from boostrank.metrics import get_measure
     >>> get_measure("recall@1")([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7])
     0.5
+    >>> get_measure("recall@1", denominator="possible")([1, 0, 1], [0.9, 0.5, 0.5], qid=[7, 7, 7])
+    1.0
     """
 
     name: ClassVar[str] = "recall"
+    denominator: Denominator = setting("all", check_choice, choices=get_args(Denominator))
 
     def per_block(
         self, gains: Floats, relevant: Floats, cutoffs: Ints, queries: Segments
     ) -> PerBlock:
-        return _relevant_by(gains, relevant, queries, self.ties, cutoffs)
+        divisors = _possible(relevant, cutoffs) if self.denominator == "possible" else relevant
+        return _relevant_by(gains, divisors, queries, self.ties, cutoffs)
 
 
 class AveragePrecision(BinaryMeasure):
@@ -259,7 +272,7 @@ class AveragePrecision(BinaryMeasure):
     ) -> PerBlock:
         divisors = relevant
         if self.denominator == "possible":
-            divisors = np.minimum(relevant, cutoffs)
+            divisors = _possible(relevant, cutoffs)
         total = sum_over_ranks(
             "average_precision", gains, cutoffs, self.ties, _precision_at_relevant
         )

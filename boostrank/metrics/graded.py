@@ -63,8 +63,12 @@ class DiscountedCumulativeGain(QueryMeasure):
         """Gain, discount and cutoff; made once."""
         return DCG(self.k, self.gain, self.discount)
 
+    @property
+    def takes_negative(self) -> bool:
+        return self.dcg.takes_negative
+
     def prepare(self, labels: GroupedLabels) -> PreparedRanks:
-        gains = self.dcg.gains_of(labels.values)
+        gains = self.dcg.gains_of(labels.values, labels.queries)
         return PreparedRanks.of_dcg(self.dcg, gains, labels.queries, self.ties)
 
 
@@ -214,7 +218,7 @@ def ndcg_score(
     Parameters
     ----------
     y_true : array-like, shape (n_documents,)
-        Relevance labels, 0 or more.
+        Relevance labels, 0 or more; with ``gain="rank"`` any real numbers.
     y_score : array-like, shape (n_documents,)
         Scores, finite.
     qid : array-like, shape (n_documents,)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Number
 from typing import Any
 
@@ -10,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, as_array, as_floats, check_lengths
 from boostrank.inputs.checks import refuse_first
+from boostrank.inputs.warnings import warn
 from boostrank.ndcg.dcg import DCG, LevelCounts, count_levels
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.labels import Labels, as_labels
@@ -21,14 +25,20 @@ CheckedLabels = Floats | Labels
 
 
 def labels_scores_queries(
-    y_true: ArrayLike | Labels, y_score: ArrayLike, qid: ArrayLike | None, measure: str
+    y_true: ArrayLike | Labels,
+    y_score: ArrayLike,
+    qid: ArrayLike | None,
+    measure: str,
+    *,
+    signed: bool = False,
 ) -> tuple[Floats, Floats, Queries]:
     """Check labels, scores and query ids, and group them; returns relevance, scores and queries.
 
     If `qid` is None, it raises ValueError, in which `measure` is the name of the function that got
-    no query ids.
+    no query ids. Relevance may be negative only if `signed`.
     """
-    relevance = as_labels(y_true, "y_true").require_relevance_to_measure(measure)
+    labels = as_labels(y_true, "y_true", signed=signed)
+    relevance = labels.require_relevance_to_measure(measure, signed=signed)
     scores = check_scores(y_score, "y_score")
     queries = Queries.from_qid(require_ids(qid, measure))
     check_lengths(y_true=len(relevance), y_score=len(scores), qid=queries.n_documents)
@@ -86,6 +96,36 @@ def check_scores(scores: ArrayLike, name: str = "scores") -> Floats:
     return floats
 
 
+class FractionalLabelsWarning(UserWarning):
+    """Labels are above 0 and below 1, where a measure counts those of 1 or more as relevant."""
+
+
+def warn_of_fractions(measures: Iterable[object], labels: CheckedLabels) -> None:
+    """Warn of labels between 0 and 1, if a measure with the threshold 1 does not count them.
+
+    Another threshold was chosen by the user.
+    """
+    names = [str(measure) for measure in measures if getattr(measure, "threshold", None) == 1]
+    if not names or not isinstance(labels, np.ndarray):
+        return
+    n_fractions = np.count_nonzero((labels > 0) & (labels < 1))
+    if n_fractions:
+        warn(
+            f"{n_fractions} labels are above 0 and below 1, and {names[0]} counts only labels of "
+            "at least 1 as relevant: name the smallest label that is relevant, such as 0.5, as in "
+            "'map(threshold=0.5)' or in 'AP(rel=0.5)' of ir_measures",
+            FractionalLabelsWarning,
+        )
+
+
+@contextmanager
+def fractions_are_named() -> Iterator[None]:
+    """Ignore this warning, because a warning for several evaluations together was given."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FractionalLabelsWarning)
+        yield
+
+
 class GroupedLabels:
     """Checked labels, grouped by query.
 
@@ -119,7 +159,7 @@ class GroupedLabels:
     def gains_and_ideal(self, dcg: DCG) -> tuple[Floats, Floats]:
         """Gain of each document, computed once for all cutoffs, and ideal DCG of each query."""
         if self._gains is None or self._gains[0] != dcg.gain:
-            gains = dcg.gains_of(self.values)
+            gains = dcg.gains_of(self.values, self.queries)
             self._gains = (dcg.gain, gains, count_levels(gains, self.queries))
         _, gains, counts = self._gains
         return gains, dcg.ideal(gains, self.queries, counts)

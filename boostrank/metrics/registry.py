@@ -32,7 +32,7 @@ from boostrank.metrics.names import (
     parse_name,
     similar_name,
 )
-from boostrank.metrics.query_groups import query_groups, table_of_queries
+from boostrank.metrics.query_groups import query_groups, refuse_groups_of_values, table_of_queries
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.by_id import ValuesById
@@ -62,11 +62,14 @@ def get_measure(measure: MeasureLike = "ndcg@10", **settings: object) -> Measure
         A name in :data:`boostrank.metrics.MEASURES`. "ndcg", "dcg", "precision", "recall", "f",
         "map", "mrr", "err", "rbp" and "success" may have a cutoff, as in ``"ndcg@10"``; "iprec" may
         have a level of recall, as in ``"iprec@0.5"``; "rprec", "bpref", "auc" and "agreement" have
-        neither. ``"click-dcg"``, with or without a cutoff, is the measure of ClickLabels. Only
-        :func:`boostrank.evaluate_run` takes those that need a run: "numq", "numrel", "numret" and
-        the geometric mean "gm_map". A name may have settings, as in ``"ndcg(gain=linear)@10"``. Or
-        a name or object of ir_measures, such as ``"P(rel=2)@5"``, ``"AP"`` or ``"RR"``, or a name
-        of trec_eval that is none of ours, such as ``"ndcg_cut_10"`` or ``"recip_rank"``. Only
+        neither. For labels that are any real numbers, such as returns, there are "spearman" (the
+        rank IC), "kendall", "ic", "ic_ir" and "spread@0.1" (:mod:`boostrank.correlations`), and
+        ``"ndcg(gain=rank)@10"``. ``"click-dcg"``, with or without a cutoff, is the measure of
+        ClickLabels. Only :func:`boostrank.evaluate_run` takes those that need a run: "numq",
+        "numrel", "numret" and the geometric mean "gm_map". A name may have settings, as in
+        ``"ndcg(gain=linear)@10"``. Or a name or object of ir_measures, such as ``"P(rel=2)@5"``,
+        ``"AP"`` or ``"RR"``, or a name of trec_eval or ranx that is none of ours, such as
+        ``"ndcg_cut_10"``, ``"recip_rank"`` or ``"hit_rate@10"``. Only
         :func:`boostrank.evaluate_run` takes the names nDCG and ERR of ir_measures, which have other
         conventions than "ndcg" and "err": the gain of nDCG is the label itself, and the largest
         grade of ERR is 4. Or a measure whose settings are to be changed. Or a function ``(y_true,
@@ -275,6 +278,7 @@ def evaluate(
     sample_weight: ArrayLike | None = None,
     per_query: bool = False,
     by: ValuesById | ArrayLike | None = None,
+    groups: ValuesById | ArrayLike | None = None,
 ) -> Any:
     """Compute several measures of the same scores, over all queries or by group of queries.
 
@@ -294,6 +298,10 @@ def evaluate(
         queries first appear. A dict has the group by query id, a Series has the query ids as index
         (with a name, if they are 0, 1, ... in another sequence), and a DataFrame has two columns,
         one of them called "query_id", "query", "qid" or "q_id".
+    groups : optional
+        Group of each query, in the same forms, where queries belong together, such as those of one
+        user, or one query that was issued many times: intervals take only groups as independent.
+        Not for `per_query`.
 
     Returns
     -------
@@ -302,7 +310,8 @@ def evaluate(
         column per measure and one row per query, in the sequence in which the queries first appear;
         the index "qid" has the query ids. With `by` and `per_query` its first column, "group", has
         the group of each query. With `by` alone it is a DataFrame with one row for each group and
-        measure, and for "all queries" and each measure, with the columns:
+        measure, and for "all queries" and each measure; with `groups` alone it has only the rows of
+        "all queries". Its columns are:
 
         group, metric
             Names of the group and of the measure.
@@ -311,20 +320,23 @@ def evaluate(
             count.
         mean
             Mean over these queries; NaN if there is none. For counts, such as "numret", the sum,
-            without interval.
+            and for "ic_ir" the mean divided by the standard deviation, without interval.
         low, high
             95% confidence interval of the mean of the queries that these are a sample of, NaN for
             fewer than two queries: ``mean -+ t s / sqrt(n)``, with the standard deviation ``s``
             over the ``n`` queries, and the quantile ``t`` of Student's distribution with ``n - 1``
             degrees of freedom. If queries have weights, ``s / sqrt(n)`` is the standard error of
-            the weighted mean, ``sqrt(n / (n - 1) sum(w^2 (x - mean)^2)) / sum(w)``. It may end
-            below 0 or above 1. It says nothing about differences of two rankers.
+            the weighted mean, ``sqrt((n - 1) / n sum((w (x - mean) / (sum(w) - w))^2))``. With
+            `groups`, x and w are the means of the n groups and the sums of their weights, as in
+            :func:`boostrank.significance.confidence_interval`. It may end below 0 or above 1. It
+            says nothing about differences of two rankers.
 
     Raises
     ------
     ValueError, TypeError
-        As :func:`get_measure` and :func:`boostrank.ndcg_score`; and if `by` has no value for a
-        query or several different ones, or has queries that `qid` does not have.
+        As :func:`get_measure` and :func:`boostrank.ndcg_score`; if `by` or `groups` has no value
+        for a query or several different ones, or has queries that `qid` does not have; and if all
+        `groups` are the same, or are given with `per_query`.
 
     Examples
     --------
@@ -348,16 +360,19 @@ def evaluate(
     named: Mapping[str, Measure] = named_measures(measures)
     if isinstance(y_true, Labels):
         named = y_true.measures(named)
-    of_queries = per_query or by is not None
+    of_queries = per_query or by is not None or groups is not None
+    refuse_groups_of_values(groups, per_query)
     values = _values(named, y_true, y_score, qid, sample_weight, of_queries)
     if not of_queries:
         return {name: float(value) for name, value in values.items()}
     _, ids = find_qid(None, qid, y_true)
     queries = Queries.from_qid(require_ids(ids, "evaluate"))
-    groups = None if by is None else query_groups(by, queries)
+    compared = None if by is None else query_groups(by, queries)
+    units = None if groups is None else query_groups(groups, queries, "groups")
     weights = query_weights(sample_weight, queries, grouped=False)
     table = pd.DataFrame(values, index=id_index(queries.ids).rename("qid"))
-    return table_of_queries(table, groups, weights, per_query, None)
+    summaries = {name: measure.summary for name, measure in named.items()}
+    return table_of_queries(table, compared, weights, per_query, summaries, units)
 
 
 def _values(
@@ -377,7 +392,8 @@ def _values(
         }
     # Documents are sorted once for all measures.
     first = next(iter(named), "evaluate")
-    labels, scores, queries = labels_scores_queries(y_true, y_score, qid, first)
+    signed = all(measure.takes_negative for measure in query_measures)
+    labels, scores, queries = labels_scores_queries(y_true, y_score, qid, first, signed=signed)
     weights = query_weights(sample_weight, queries, grouped=False)
     results = compute_measures(query_measures, labels, scores, queries, weights, per_query)
     return dict(zip(named, results, strict=True))

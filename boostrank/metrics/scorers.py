@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
+from boostrank.inputs.arrays import as_floats
 from boostrank.inputs.checks import refuse
 from boostrank.metrics.base import Measure
 from boostrank.metrics.registry import MeasureLike, get_measure
@@ -65,16 +67,18 @@ class RankingScorer:
         """Mean of the measure over the queries of `X`, at the scores ``estimator.predict(X)``.
 
         `sample_weight` has the weights of the queries in the mean: one for each query, or one for
-        each document, equal within a query. Raises ValueError if there are no query ids.
+        each document, equal within a query. If the ranker has ``lower_is_better=True``, the labels
+        are negated as in its `fit`. Raises ValueError if there are no query ids.
         """
         _, ids = find_qid(X, qid, y)
         ids = require_qid(ids, f"the scorer {self!r}")
-        ranker = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        ranker: Any = estimator[-1] if isinstance(estimator, Pipeline) else estimator
         warn_of_training_data = getattr(ranker, "_warn_of_training_data", None)
         if warn_of_training_data is not None:
             warn_of_training_data(X, ids, y)
         scores = call_with_qid(estimator, "predict", ids, X)
-        return float(self.measure(y, scores, ids, sample_weight=sample_weight))
+        labels = labels_as_read([estimator], y)
+        return float(self.measure(labels, scores, ids, sample_weight=sample_weight))
 
     def __repr__(self) -> str:
         call = f"make_scorer({self.measure.arguments()})"
@@ -128,6 +132,25 @@ class RankingScorer:
         if self.weights_request:
             request.score.add_request(param="sample_weight", alias=self.weights_request)
         return request
+
+
+def labels_as_read(estimators: Iterable[Estimator], y: Any) -> Any:
+    """The labels of which larger ones are better: negated if rankers have ``lower_is_better=True``.
+
+    Raises ValueError if some rankers have it and others do not.
+    """
+    negated = set()
+    for estimator in estimators:
+        ranker: Any = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        # The parameters of a bag are those of its ranker.
+        ranker = getattr(ranker, "_parameters", ranker)
+        negated.add(getattr(ranker, "lower_is_better", None) is True)
+    if len(negated) > 1:
+        raise ValueError(
+            "some rankers have lower_is_better=True and others do not, so that the same labels are "
+            "good for one and bad for another one: give all of them labels -y without it"
+        )
+    return -as_floats(y, "y") if negated == {True} else y
 
 
 def call_with_qid(

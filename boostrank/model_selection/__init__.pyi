@@ -7,3 +7,4 @@ from .splits import QueryKFold as QueryKFold
 from .splits import query_folds as query_folds
 from .splits import split_queries as split_queries
 from .splits import with_validation as with_validation
+from .time_split import QueryTimeSplit as QueryTimeSplit

@@ -17,15 +17,17 @@ from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_obje
 from sklearn.utils.validation import _num_samples
 
 from boostrank.inputs.arrays import check_lengths, refuse_lazy
-from boostrank.inputs.checks import as_random_state, check_number, refuse
+from boostrank.inputs.checks import EstimatorSeed, as_random_state, check_number, refuse
 from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.registry import MeasuresLike
 from boostrank.metrics.scorers import Estimator, call_with_qid
 from boostrank.model_selection.estimators import accept_qid, unwrap
-from boostrank.model_selection.splits import Folds, Seed, Splitter, make_folds
+from boostrank.model_selection.splits import Folds, Splitter, make_folds
+from boostrank.model_selection.time_split import without_time
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.groups import numbers_of_groups
+from boostrank.queries.id_columns import warn_of_frame, without_id_warnings
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 from boostrank.queries.weights import document_weights
 
@@ -131,11 +133,13 @@ def cross_validate(
         Features.
     y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
         Relevance labels, or preferences between the rows of X, or clicks on them.
-    qid : array-like, shape (n_documents,), optional
-        Query id of each row. May be left out if `X` is a DataFrame with a column or an index level
-        named "qid", or if `y` is a PreferenceGraph or ClickLabels.
+    qid : array-like, shape (n_documents,), str or list of str, optional
+        Query id of each row, or the names of columns or index levels of `X` that contain it. May be
+        left out if `X` is a DataFrame with a column or an index level named "qid", or if `y` is a
+        PreferenceGraph or ClickLabels.
     cv : int, splitter or iterable of (train, test), default 5
-        An integer is the number of folds of :class:`boostrank.QueryKFold`.
+        An integer is the number of folds of :class:`boostrank.QueryKFold`. For lists in time give a
+        :class:`boostrank.QueryTimeSplit`; a column of `X` that has its times is then no feature.
     groups : array-like, shape (n_documents,) or (n_queries,), optional
         Queries that belong together, such as those of one user: the group of each row, or of each
         query in the sequence in which queries first appear. No fold divides a group, and rankers of
@@ -143,8 +147,8 @@ def cross_validate(
     scoring : str, Measure or scorer, or list or dict of them, optional
         Measures as in :func:`boostrank.get_measure`, or scorers as those of
         :func:`boostrank.make_scorer`. Each element of a list, and each name of a dict, is a score
-        in the result. The default is "ndcg@10", for a PreferenceGraph "agreement", and for
-        ClickLabels "click-dcg@10".
+        in the result. The default is "ndcg@10", or "ndcg(gain=rank)@10" if labels are negative, for
+        a PreferenceGraph "agreement", and for ClickLabels "click-dcg@10".
     params : dict, optional
         Other arguments of the ranker's `fit`, such as `sample_weight`: weights of queries, in the
         sequence in which they first appear, or of documents. Each fold gets the weights of its
@@ -181,7 +185,7 @@ def cross_validate(
     """
     ranker, X, folds, scorers, params = _prepare(ranker, X, y, qid, cv, groups, scoring, params)
     options.setdefault("error_score", "raise")
-    with sklearn.config_context(enable_metadata_routing=True):
+    with sklearn.config_context(enable_metadata_routing=True), without_id_warnings():
         result = model_selection.cross_validate(
             ranker, X, y, cv=folds, scoring=scorers, params=params, **options
         )
@@ -198,7 +202,7 @@ def learning_curve(
     *,
     train_sizes: Iterable[float] = (0.1, 0.25, 0.5, 0.75, 1.0),
     cv: Splitter = 5,
-    random_state: Seed = 0,
+    random_state: EstimatorSeed = 0,
     **options: Any,
 ) -> pd.DataFrame:
     """Cross-validate a ranker with different numbers of training queries.
@@ -252,6 +256,7 @@ def learning_curve(
     if groups is not None:
         groups = numbers_of_groups(groups, queries)
     folds = make_folds(X, y, queries, cv, groups)
+    X = without_time(X, cv)
     random = as_random_state(random_state)
     permuted = [random.permutation(np.unique(number[train])) for train, _ in folds]
     rows = []
@@ -325,7 +330,8 @@ def grid_search(
     if options.get("refit", True) is True:
         options["refit"] = next(iter(scorers))
     search = QueryGridSearchCV(ranker, grid, cv=folds, scoring=scorers, **options)
-    return search.fit(X, y, **params)
+    with without_id_warnings():
+        return search.fit(X, y, **params)
 
 
 def _prepare(
@@ -355,7 +361,11 @@ def _prepare(
             params["groups"] = queries.ungroup(queries.repeat(of_queries))
     estimator = _requesting(estimator, params)
     params["qid"] = queries.qid
-    return estimator, X, make_folds(X, y, queries, cv, of_queries), _scorers(scoring, y), params
+    folds = make_folds(X, y, queries, cv, of_queries)
+    X = without_time(X, cv)
+    # Once, and not for each fold.
+    warn_of_frame(X, queries)
+    return estimator, X, folds, _scorers(scoring, y), params
 
 
 def _steps(estimator: Any) -> list[Any]:
@@ -387,7 +397,10 @@ def _requesting(ranker: Estimator, names: Iterable[str]) -> Any:
 def _scorers(scoring: MeasuresLike | None, y: ArrayLike | Labels) -> dict[str, Any]:
     """Scorers by name."""
     if scoring is None:
-        scoring = default_measure(as_labels(y), DCG(k=10))
+        labels = as_labels(y, signed=True)
+        # Other gains are not defined for negative labels.
+        has_negative = labels.per_document.min() < 0
+        scoring = default_measure(labels, DCG(10, "rank" if has_negative else "exp2"))
     named: dict[str, Any]
     if isinstance(scoring, Mapping):
         named = dict(scoring)

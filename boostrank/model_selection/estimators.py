@@ -194,7 +194,12 @@ def needs_validation(estimator: Estimator) -> bool:
     return "early_stopping_rounds" not in parameters and not isinstance(ranker, NativeRanker)
 
 
-def fit_with_validation(estimator: Estimator, train: Dataset, validation: Dataset | None) -> Any:
+def fit_with_validation(
+    estimator: Estimator,
+    train: Dataset,
+    validation: Dataset | None,
+    groups: ArrayLike | None = None,
+) -> Any:
     """Train a clone of any estimator, with query ids and validation data if it takes them.
 
     Parameters
@@ -206,6 +211,8 @@ def fit_with_validation(estimator: Estimator, train: Dataset, validation: Datase
     train, validation : Dataset
         `validation` is passed as ``eval_set=[(X, y, qid)]`` if the estimator uses it
         (:func:`needs_validation`).
+    groups : array-like, shape (n_documents,), optional
+        The group of each row to train on, for an estimator whose `fit` takes `groups`.
 
     Examples
     --------
@@ -229,6 +236,8 @@ def fit_with_validation(estimator: Estimator, train: Dataset, validation: Datase
             arguments["qid"] = train.qid
             if validation is not None:
                 arguments["eval_set"] = [tuple(validation)]
+        if groups is not None and "groups" in parameters:
+            arguments["groups"] = groups
         last.fit(train.X, train.y, **arguments)
     return fitted
 

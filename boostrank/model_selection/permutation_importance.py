@@ -11,13 +11,13 @@ from scipy import sparse as sp
 from sklearn.utils import _safe_indexing
 
 from boostrank.inputs.arrays import Floats, Ints, as_array
-from boostrank.inputs.checks import as_random_state, check_count
+from boostrank.inputs.checks import EstimatorSeed, as_random_state, check_count
 from boostrank.inputs.table import is_pandas, to_pandas
 from boostrank.metrics import Measure, get_measure
 from boostrank.metrics.registry import MeasureLike
-from boostrank.metrics.scorers import Estimator, call_with_qid
+from boostrank.metrics.scorers import Estimator, call_with_qid, labels_as_read
 from boostrank.model_selection.cross_validation import cross_validate
-from boostrank.model_selection.splits import Seed
+from boostrank.model_selection.time_split import without_time
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 
@@ -30,7 +30,7 @@ def feature_importance(
     *,
     measure: MeasureLike = "ndcg@10",
     n_repeats: int = 5,
-    random_state: Seed = 0,
+    random_state: EstimatorSeed = 0,
     **options: Any,
 ) -> pd.DataFrame:
     """Train a ranker on folds of whole queries, and measure the importance of features to them.
@@ -88,6 +88,8 @@ def feature_importance(
         y = as_array(y, "y")
     options |= {"return_estimator": True, "return_indices": True}
     result = cross_validate(ranker, X, y, qid, scoring=measure, **options)
+    X = without_time(X, options.get("cv"))
+    y = labels_as_read(result["estimator"], y)
     random = as_random_state(random_state)
     rows = []
     for fitted, test in zip(result["estimator"], result["indices"]["test"], strict=True):

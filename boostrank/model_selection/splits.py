@@ -12,7 +12,13 @@ from sklearn.utils.validation import _num_samples
 
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Ints, as_array, check_lengths
-from boostrank.inputs.checks import as_random_state, check_count, check_number, named_part
+from boostrank.inputs.checks import (
+    EstimatorSeed,
+    as_random_state,
+    check_count,
+    check_number,
+    named_part,
+)
 from boostrank.inputs.table import Table
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.labels import Labels
@@ -33,8 +39,6 @@ from boostrank.training.data import grouped_features
 Splitter: TypeAlias = int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] | None
 #: With a larger share of queries that are copies of others, scores are too good.
 MAX_COPIES = 0.05
-#: The seed of random choices, or what draws them.
-Seed = int | np.random.RandomState | None
 
 
 class QueryKFold(GroupKFold):
@@ -174,7 +178,7 @@ def _queries_and_groups(
 def split_queries(
     qid: ArrayLike,
     fraction: float,
-    random_state: Seed = None,
+    random_state: EstimatorSeed = None,
     *,
     groups: ArrayLike | None = None,
 ) -> tuple[Ints, Ints]:
@@ -322,7 +326,7 @@ def query_folds(
     data: Dataset,
     n_splits: int = 5,
     *,
-    random_state: Seed = 0,
+    random_state: EstimatorSeed = 0,
     test_labels: Any = None,
 ) -> list[Fold]:
     """Make folds of a data set for training, validation and test, none of which cuts a query.
@@ -385,7 +389,7 @@ def query_folds(
     return folds
 
 
-def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: Seed = 0) -> Fold:
+def with_validation(fold: Fold, *, fraction: float = 0.2, random_state: EstimatorSeed = 0) -> Fold:
     """Return the fold with validation data.
 
     Parameters

@@ -12,7 +12,14 @@ from numpy.typing import ArrayLike
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_choice, did_you_mean, is_count, is_number, refuse
 from boostrank.kernels.ranked_measures import for_each_ranked, ranked_measure
-from boostrank.ndcg.gains import Gain, call_vectorized, check_gain, check_relevance, gains_of_labels
+from boostrank.ndcg.gains import (
+    Gain,
+    call_vectorized,
+    check_gain,
+    check_relevance,
+    gains_of_labels,
+    is_rank,
+)
 from boostrank.queries.rankings import TIES, RankedBlock, Ties, break_ties
 from boostrank.queries.segments import Block, Segments
 from boostrank.queries.threads import for_each
@@ -45,9 +52,13 @@ class DCG:
     k : int or float, optional
         Only the first `k` ranks count. A float in (0, 1] is a fraction of the query's documents,
         rounded up. None counts every rank.
-    gain : {"exp2", "linear", "log"}, sequence of float, or callable, default "exp2"
+    gain : {"exp2", "linear", "log", "rank"}, sequence of float, or callable, default "exp2"
         ``G(y)``: ``2^y - 1``, ``y``, ``log2(1 + y)``, ``table[y]`` for integer labels, or a
-        vectorized function. Gains must be finite and not negative.
+        vectorized function. Gains must be finite and not negative. With "rank" only the order of
+        the labels of a query counts, and labels may be any real numbers, such as returns: the gain
+        of a document is the share of the other documents of its query with a smaller label, where
+        equal labels count as one half. It is 1 for the largest label, 0 for the smallest one, and 0
+        in a query of one document.
     discount : {"log2", "zipf"}, ("power", beta), ("exponential", base), or callable, default "log2"
         ``d(r)`` for ranks r = 1, 2, ...: ``1 / log2(1 + r)``, ``1 / r``, ``r^-beta``, ``base^-r``,
         or a vectorized function. It must be positive at rank 1, and must not increase or be
@@ -100,24 +111,34 @@ class DCG:
             name += f"@{self.k}"
         return name
 
-    def gains(self, relevance: ArrayLike) -> Floats:
+    @property
+    def takes_negative(self) -> bool:
+        """Whether labels may be negative: with the gain "rank"."""
+        return is_rank(self.gain)
+
+    def gains(self, relevance: ArrayLike, queries: Segments | None = None) -> Floats:
         """Gain of each label, float64, shape (n_documents,).
+
+        The gain "rank" needs the queries, by which the labels are grouped.
 
         Raises
         ------
         ValueError
             If a label is not finite or is negative, or if its gain is not finite, is negative or is
-            not in the table.
+            not in the table; and if there are no queries for the gain "rank".
         """
-        return self.gains_of(check_relevance(relevance))
+        return self.gains_of(check_relevance(relevance, signed=self.takes_negative), queries)
 
-    def gains_of(self, labels: Floats) -> Floats:
+    def gains_of(self, labels: Floats, queries: Segments | None = None) -> Floats:
         """Gain of each label, as :meth:`gains`, for labels that are checked already."""
-        return gains_of_labels(self.gain, labels)
+        return gains_of_labels(self.gain, labels, queries)
 
     def discounts(self, n: int) -> Floats:
         """Discounts of ranks 1 to `n`, without the cutoff, shape (n,)."""
-        return discounts_of(self.discount, n)
+        ranks = np.arange(1.0, n + 1.0)
+        if callable(self.discount):
+            return _discounts_of_function(self.discount, ranks)
+        return _named_discounts(self.discount, ranks)
 
     def cutoffs(self, queries: Segments) -> Ints:
         """Number of ranks that count in each query, shape (n_queries,), at least 1."""
@@ -274,17 +295,8 @@ def reciprocal_or_zero(norms: Floats) -> Floats:
     return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
-def discounts_of(discount: Discount, n: int) -> Floats:
-    """Discounts of the ranks 1 to `n`, shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If this is no discount, or if its values increase, or are negative or not finite.
-    """
-    ranks = np.arange(1.0, n + 1.0)
-    if not callable(discount):
-        return _named_discounts(discount, ranks)
+def _discounts_of_function(discount: Callable[[Floats], Floats], ranks: Floats) -> Floats:
+    """Discounts of ranks; ValueError if they increase, or are negative or not finite."""
     discounts = call_vectorized(discount, ranks, "discount")
     is_positive = discounts[0] > 0 and discounts[-1] >= 0
     if not np.isfinite(discounts).all() or not is_positive or (np.diff(discounts) > 0).any():

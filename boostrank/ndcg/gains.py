@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from boostrank.inputs.arrays import Bools, Floats, as_floats
 from boostrank.inputs.checks import did_you_mean, refuse, refuse_first
 from boostrank.inputs.warnings import warn
+from boostrank.queries.segments import Segments
 
 Gain = (
-    Literal["exp2", "linear", "log"]
+    Literal["exp2", "linear", "log", "rank"]
     | Sequence[float]
     | NDArray[np.number]
     | Callable[[Floats], Floats]
 )
 #: Names of gains.
-GAINS: tuple[str, ...] = ("exp2", "linear", "log")
+GAINS: tuple[str, ...] = ("exp2", "linear", "log", "rank")
 #: LightGBM refuses larger labels with the gain 2^y - 1, which is hardly meant for 32 grades.
 LARGEST_GRADE = 30
 
@@ -30,14 +31,16 @@ MAX_EXP2_LABEL = 1000
 _EXP2_GAINS = np.exp2(np.arange(256.0)) - 1.0
 
 
-def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
+def check_relevance(
+    relevance: ArrayLike, name: str = "relevance", *, signed: bool = False
+) -> Floats:
     """Labels as float64, shape (n_documents,); `name` is that of the argument in messages.
 
     Raises
     ------
     ValueError
-        If `relevance` is empty or not one-dimensional, or if a label is not a finite number of 0 or
-        more.
+        If `relevance` is empty or not one-dimensional, or if a label is not a finite number, or is
+        negative and not `signed`.
 
     Examples
     --------
@@ -49,11 +52,14 @@ def check_relevance(relevance: ArrayLike, name: str = "relevance") -> Floats:
         expected = "a non-empty one-dimensional array, one label per document"
         refuse(name, labels, expected, got=f"shape {labels.shape}")
     # NaN is not in the range either.
-    if labels.min() >= 0 and labels.max() < np.inf:
+    if labels.min() >= (-np.finfo(float).max if signed else 0) and labels.max() < np.inf:
         return labels
     advice = "is not finite; drop the document or give it a label"
     _refuse_labels(~np.isfinite(labels), labels, advice, name)
-    advice = "is negative; shift the labels so that 0 is the label of irrelevant documents"
+    advice = (
+        "is negative; shift the labels so that 0 is the label of irrelevant documents, or give "
+        "gain='rank', for which only the order of the labels of a query counts"
+    )
     _refuse_labels(labels < 0, labels, advice, name)
     return labels
 
@@ -64,7 +70,7 @@ def check_gain(gain: Gain) -> None:
         return
     if isinstance(gain, str):
         if gain not in GAINS:
-            expected = "'exp2', 'linear', 'log', a table of gains by label, or a function"
+            expected = "'exp2', 'linear', 'log', 'rank', a table of gains by label, or a function"
             refuse("gain", gain, expected, did_you_mean(gain, GAINS))
         return
     table = as_floats(gain, "gain")
@@ -74,14 +80,32 @@ def check_gain(gain: Gain) -> None:
         refuse("a gain table", gain, expected)
 
 
-def gains_of_labels(gain: Gain, labels: Floats) -> Floats:
+def is_rank(gain: Gain) -> bool:
+    """Whether this is the gain "rank", which takes labels of any real numbers."""
+    return isinstance(gain, str) and gain == "rank"
+
+
+def gains_of_labels(gain: Gain, labels: Floats, queries: Segments | None = None) -> Floats:
     """Gain of each label, for labels that :func:`check_relevance` has returned.
+
+    `queries` are needed for the gain "rank", for labels that are grouped by query.
 
     Raises
     ------
     ValueError
-        If a gain is not finite, is negative or is not in the table.
+        If a gain is not finite, is negative or is not in the table, and if there are no queries for
+        the gain "rank".
     """
+    if is_rank(gain):
+        if queries is None:
+            raise ValueError(
+                "the gain 'rank' is that of a label among those of its query, and is not possible "
+                "here, where there are labels without queries: give another gain"
+            )
+        # Imported on use: few trainings need it.
+        from boostrank.ndcg.ranks import normalized_ranks
+
+        return normalized_ranks(labels, queries)
     if isinstance(gain, str):
         # Finite and not negative, as the labels are.
         if gain == "linear":

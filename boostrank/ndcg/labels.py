@@ -92,24 +92,24 @@ class Labels(ABC):
         An example is "all labels are 0".
         """
 
-    def require_relevance(self, objective: object) -> Floats:
+    def require_relevance(self, objective: object, *, signed: bool = False) -> Floats:
         """Relevance of each document, shape (n_documents,), for a loss.
 
         Raises
         ------
         ValueError
-            If the labels are no relevance. The message says that `objective`, a loss or the
-            objective of a library, needs it.
+            If the labels are no relevance, or some are negative and not `signed`. The message says
+            that `objective`, a loss or the objective of a library, needs it.
         """
         kind = type(self).__name__
         raise ValueError(
             f"{objective!r} needs relevance labels, one for each row; for {kind} use {self.losses}"
         )
 
-    def require_relevance_to_measure(self, measure: str) -> Floats:
+    def require_relevance_to_measure(self, measure: str, *, signed: bool = False) -> Floats:
         """Relevance of each document, shape (n_documents,), for a measure.
 
-        Raises ValueError if there is none.
+        Raises ValueError if there is none, and if some is negative and not `signed`.
         """
         raise ValueError(
             f"{measure} needs relevance labels, one number for each document; got "
@@ -123,7 +123,8 @@ class Labels(ABC):
 
         Raises ValueError if there are none.
         """
-        return targets_of(self.require_relevance(surrogate), queries, dcg, normalize)
+        relevance = self.require_relevance(surrogate, signed=dcg.takes_negative)
+        return targets_of(relevance, queries, dcg, normalize)
 
     def weighted(self, weights: Floats | None, queries: Queries) -> Floats | None:
         """Weights of grouped documents, multiplied with those of the labels, if these have any."""
@@ -213,7 +214,9 @@ class RowsOfQueries:
 
 @dataclass(frozen=True, eq=False)
 class Relevance(Labels):
-    """Relevance of each document: finite numbers of 0 or more, float64, shape (n_documents,).
+    """Relevance of each document: finite numbers, float64, shape (n_documents,).
+
+    They are 0 or more, except for the gain "rank" and for measures that take real numbers.
 
     Examples
     --------
@@ -253,12 +256,21 @@ class Relevance(Labels):
             cause = "the labels of each query are equal"
         return f"{cause}; give labels that differ within queries"
 
-    def require_relevance(self, objective: object) -> Floats:
+    def require_relevance(self, objective: object, *, signed: bool = False) -> Floats:
         """The relevance itself."""
-        return self.relevance
+        return self._checked(repr(objective), signed)
 
-    def require_relevance_to_measure(self, measure: str) -> Floats:
+    def require_relevance_to_measure(self, measure: str, *, signed: bool = False) -> Floats:
         """The relevance itself."""
+        return self._checked(measure, signed)
+
+    def _checked(self, owner: str, signed: bool) -> Floats:
+        """The relevance; ValueError if some is negative, and not `signed`."""
+        lowest = self.relevance.min()
+        if lowest < 0 and not signed:
+            raise ValueError(
+                f"{owner} needs relevance of 0 or more; the smallest label is {lowest:g}"
+            )
         return self.relevance
 
     def group(self, queries: Queries) -> Relevance:
@@ -266,7 +278,7 @@ class Relevance(Labels):
         return Relevance(queries.group(self.relevance))
 
 
-def as_labels(y: ArrayLike | Labels, name: str = "relevance") -> Labels:
+def as_labels(y: ArrayLike | Labels, name: str = "relevance", *, signed: bool = False) -> Labels:
     """Return labels, and make them of an array of relevance.
 
     Parameters
@@ -274,11 +286,14 @@ def as_labels(y: ArrayLike | Labels, name: str = "relevance") -> Labels:
     y : Labels or array-like, shape (n_documents,)
     name : str
         Name of the argument, for messages.
+    signed : bool, default False
+        Whether relevance may be negative.
 
     Raises
     ------
     ValueError
-        If `y` is neither labels nor one finite number of 0 or more for each document.
+        If `y` is neither labels nor one finite number of 0 or more, or any if `signed`, for each
+        document.
 
     Examples
     --------
@@ -287,4 +302,4 @@ def as_labels(y: ArrayLike | Labels, name: str = "relevance") -> Labels:
     """
     if isinstance(y, Labels):
         return y
-    return Relevance(check_relevance(y, name))
+    return Relevance(check_relevance(y, name, signed=signed))

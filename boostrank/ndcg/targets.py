@@ -35,7 +35,7 @@ def make_targets(
     Parameters
     ----------
     relevance : array-like, shape (n_documents,)
-        Labels, grouped by query.
+        Labels, grouped by query: 0 or more, or any real numbers with the gain "rank".
     queries : Segments
         The documents of each query.
     dcg : DCG, optional
@@ -76,7 +76,8 @@ def make_targets(
     """
     if dcg is None:
         dcg = DCG()
-    return targets_of(check_relevance(relevance), queries, dcg, normalize)
+    labels = check_relevance(relevance, signed=dcg.takes_negative)
+    return targets_of(labels, queries, dcg, normalize)
 
 
 def targets_of(labels: Floats, queries: Segments, dcg: DCG, normalize: Normalize) -> Floats:
@@ -84,7 +85,7 @@ def targets_of(labels: Floats, queries: Segments, dcg: DCG, normalize: Normalize
     check_choice("normalize", normalize, NORMALIZATIONS)
     if normalize == "softmax":
         return queries.softmax(labels)
-    gains = dcg.gains_of(labels)
+    gains = dcg.gains_of(labels, queries)
     if normalize == "none":
         return gains
     if normalize == "dcg":

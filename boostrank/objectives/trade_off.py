@@ -19,13 +19,19 @@ from boostrank.backends.progress import ProgressBar
 from boostrank.comparison.trainings import TrainingJob, run_trainings
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_array
-from boostrank.inputs.checks import check_choice, check_number, is_count, refuse
+from boostrank.inputs.checks import (
+    EstimatorSeed,
+    check_choice,
+    check_number,
+    is_count,
+    refuse,
+)
 from boostrank.metrics import Measure, default_measure, get_measure
 from boostrank.metrics.registry import MeasureLike
 from boostrank.metrics.scorers import Estimator
 from boostrank.model_selection import split_queries, with_validation
 from boostrank.model_selection.estimators import needs_validation
-from boostrank.model_selection.splits import Seed, Splitter, make_folds
+from boostrank.model_selection.splits import Splitter, make_folds
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.objectives.labels import MultipleLabels, Weights, as_multiple_labels
@@ -175,7 +181,7 @@ class TradeOff:
         *,
         best: str | None = None,
         fraction: float = 0.5,
-        random_state: Seed = 0,
+        random_state: EstimatorSeed = 0,
     ) -> Pick:
         """The weights that are best in one objective among those that lose little of others.
 
@@ -232,7 +238,7 @@ class TradeOff:
             check_number(f"constraint[{name!r}]", least, largest=0)
         return constraint
 
-    def _divided(self, fraction: float, random_state: Seed) -> tuple[Bools, Bools]:
+    def _divided(self, fraction: float, random_state: EstimatorSeed) -> tuple[Bools, Bools]:
         """Masks of the queries that choose and of those that test."""
         _, tested = split_queries(np.arange(len(self.qid)), fraction, random_state)
         testing = np.zeros(len(self.qid), dtype=bool)
@@ -252,7 +258,7 @@ class TradeOff:
             values, others = (
                 self.values[ONE_MODEL][number, testing, i] for number in (picked, baseline)
             )
-            test = randomization_test(values, others, None, 10_000, 0)
+            test = randomization_test(values, others, None, None, 10_000, 0)
             low, high = confidence_interval(values, others)
             rows.append(
                 {

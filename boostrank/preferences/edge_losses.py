@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Float32s, Floats
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.ndcg.targets import CONSISTENT_NORMALIZATION, Normalize
@@ -22,9 +22,8 @@ from boostrank.preferences.graph import EDGE_LOSS_MARGINS, PreferenceGraph
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import for_each
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
-from boostrank.surrogates.bound import Float32s, ScaledLoss, unit_scale
 from boostrank.surrogates.convex_functions import get_margin
-from boostrank.surrogates.loss import Loss
+from boostrank.surrogates.loss import Loss, ScaledLoss, unit_scale
 
 # Blocks of this many edges are long enough that NumPy's overhead per call does not matter. They are
 # short enough that the temporary arrays of a block stay in the second-level cache.

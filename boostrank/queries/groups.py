@@ -12,7 +12,9 @@ from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.inputs.streams import FeatureBlocks
 from boostrank.queries.equal_lists import numbers_of_lists
-from boostrank.queries.queries import Queries
+from boostrank.queries.queries import Queries, number_ids
+from boostrank.queries.segments import Values
+from boostrank.queries.weights import ROUNDING
 
 
 def numbers_of_groups(groups: ArrayLike, queries: Queries, name: str = "groups") -> Ints:
@@ -51,7 +53,7 @@ def numbers_of_groups(groups: ArrayLike, queries: Queries, name: str = "groups")
     refuse_first(
         pd.isna(values), lambda i: f"{name} must not be missing; {name}[{i}] is {values[i]!s}"
     )
-    numbers = pd.factorize(values)[0].astype(np.int64)
+    numbers = number_ids(values)[0].astype(np.int64)
     if len(values) == queries.n_queries:
         return numbers
     of_rows = queries.group(numbers)
@@ -118,7 +120,72 @@ def numbers_to_draw(
     groups : ndarray, shape (n_queries,), optional
         Numbers of groups.
     """
-    partitions = [numbers_of_lists(X, labels, queries), pd.factorize(queries.ids)[0]]
+    partitions = [numbers_of_lists(X, labels, queries), number_ids(queries.ids)[0]]
     if groups is not None:
         partitions.append(groups)
     return joined(*partitions)
+
+
+def number_groups(groups: Values) -> Ints:
+    """The number of the group of each query, by first appearance.
+
+    Parameters
+    ----------
+    groups : ndarray, shape (n_queries,)
+        Ids of the groups, none of them missing.
+
+    Raises
+    ------
+    ValueError
+        If all of several queries are in one group, or ids cannot be hashed.
+
+    Examples
+    --------
+    >>> number_groups(np.array(["b", "a", "b"], dtype=object)).tolist()
+    [0, 1, 0]
+    """
+    try:
+        numbers, n_groups = number_ids(groups)
+    except TypeError as error:
+        expected = "values that can be hashed, such as integers and str"
+        raise ValueError(f"groups must be {expected}: {error}") from None
+    if n_groups < 2 <= len(groups):
+        raise ValueError(
+            f"groups must be at least two; all {len(groups)} queries are in the group "
+            f"{str(groups[0])!r}, and their dependence cannot be measured"
+        )
+    return numbers
+
+
+def mean_by_group(values: Floats, weights: Floats, groups: Ints) -> tuple[Floats, Floats]:
+    """Weighted mean of the values of each group, and the sum of their weights.
+
+    The weighted mean of these means is that of the values, and its standard error by
+    :func:`boostrank.queries.weights.weighted_means` takes only groups as independent.
+
+    Parameters
+    ----------
+    values, weights : ndarray, shape (n,)
+        Without NaN; weights are above 0.
+    groups : ndarray of int64, shape (n,)
+        Number of the group of each value: 0, 1, ..., each of them at least once.
+
+    Returns
+    -------
+    means, weights : ndarray, shape (n_groups,)
+        A mean that is a rounding error is 0.
+
+    Examples
+    --------
+    >>> means, weights = mean_by_group(np.array([1.0, 2.0, 6.0]), np.ones(3), np.array([0, 1, 0]))
+    >>> means.tolist(), weights.tolist()
+    ([3.5, 2.0], [2.0, 1.0])
+    """
+    totals: Floats = np.bincount(groups, weights).astype(np.float64, copy=False)
+    if len(totals) == len(values):
+        # Each value is a group, and would be rounded.
+        row = np.argsort(groups)
+        return values[row], weights[row]
+    sums = np.bincount(groups, weights * values)
+    sums[np.abs(sums) < ROUNDING * np.bincount(groups, weights * np.abs(values))] = 0.0
+    return sums / totals, totals

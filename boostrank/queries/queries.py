@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
@@ -88,7 +88,7 @@ class Queries(Segments):
         ids = _as_ids(qid)
         try:
             starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-            codes, n_different = _number(ids[starts])
+            codes, n_different = number_ids(ids[starts])
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"qid must have ids that can be hashed, such as integers and str: {error}"
@@ -173,8 +173,11 @@ class Queries(Segments):
         return np.sort(self.permutation[grouped])
 
 
-def _number(ids: Values) -> tuple[Ints, int]:
-    """Number ids by first appearance; returns the number of each, and how many they are."""
+def number_ids(ids: Values) -> tuple[Ints, int]:
+    """Number ids by first appearance; returns the number of each, and how many they are.
+
+    Raises TypeError or ValueError for ids that cannot be hashed.
+    """
     # pandas would merge numbers that are equal as float64.
     if ids.dtype.kind in "US" or ids.dtype.itemsize > 8:
         ids = ids.astype(object)
@@ -201,7 +204,7 @@ def table_and_qid(
     qid: ArrayLike | None,
     y: object = None,
     *,
-    column: str = QID,
+    columns: Sequence[str] = (QID,),
     group: Ints | None = None,
     name: str = "qid",
 ) -> tuple[Table, NDArray[Any] | None]:
@@ -215,12 +218,13 @@ def table_and_qid(
     Parameters
     ----------
     table : Table
-    qid : array-like, shape (n_documents,), str or None
-        A string is the name of the column of `X` that contains the query ids, which is then no
-        feature.
+    qid : array-like, shape (n_documents,), str, list of str or None
+        A string is the name of the column or the index level of `X` that contains the query ids,
+        which is then no feature. A list of names makes one id of several columns or levels.
     y : array-like or labels of boostrank, optional
-    column : str, default "qid"
-        The column of `X` that contains query ids, if `X` has it. A column "qid" has them too.
+    columns : sequence of str, default ("qid",)
+        The columns or index levels of `X` that contain query ids, if `X` has them. A column "qid"
+        has them too.
     group : ndarray, shape (n_documents,), optional
         The number of the query of each row, from the sizes of the queries.
     name : str, default "qid"
@@ -236,9 +240,9 @@ def table_and_qid(
     Raises
     ------
     ValueError
-        If `X` has no column of this name; if two of the sources contradict each other; or if query
-        ids of features are numbers that are not integers, because scaled or imputed ids no longer
-        identify queries, and weights never do.
+        If `X` has no column or index level of such a name; if two of the sources contradict each
+        other; or if query ids of features are numbers that are not integers, because scaled or
+        imputed ids no longer identify queries, and weights never do.
 
     Examples
     --------
@@ -248,26 +252,64 @@ def table_and_qid(
     >>> table.names, qid.tolist()
     (['price'], [7, 8])
     """
-    names = table.names
-    if isinstance(qid, str):
-        if qid not in names:
+    given = names_of_ids(qid, table)
+    if given is not None:
+        if table.keys(given) is None:
             raise ValueError(
-                f"{name} must be the name of a column of X, of {names[:10]}, or one query id per "
-                f"row; got {qid!r}"
+                f"{name} must be the name of a column of X, of {table.names[:10]}, or of an index "
+                f"level, a list of such names, or one query id per row; got {qid!r}"
             )
-        column = qid
+        columns = given
         qid = None
     sources: dict[str, ArrayLike | None] = {
         "y": getattr(y, QID) if hasattr(type(y), QID) else None,
         "group": group,
         name: qid,
     }
-    for id_column in dict.fromkeys((column, QID)):
-        if id_column in names:
-            sources[f"the column {id_column!r} of X"] = table.column(id_column)
-            table = table.without(id_column)
+    if list(columns) != [QID]:
+        noun = "column" if len(columns) == 1 else "columns"
+        sources[f"the {noun} {', '.join(map(repr, columns))} of X"] = _ids_of(table, columns)
+    if QID in table.names:
+        sources[f"the column {QID!r} of X"] = table.column(QID)
     sources[f"the index {QID!r} of X"] = table.ids_in_index
+    for column in (*columns, QID):
+        table = table.without(column)
     return table, _common_ids(sources, y, has_features=table.given is not None)
+
+
+def names_of_ids(qid: object, table: Table) -> tuple[str, ...] | None:
+    """The names of columns or index levels that an argument `qid` has; None for query ids.
+
+    A list of texts with one for each row has query ids.
+
+    Examples
+    --------
+    >>> table = Table(pd.DataFrame({"week": [1, 1, 2], "user": [7, 8, 7]}))
+    >>> names_of_ids("week", table), names_of_ids(["week", "user"], table)
+    (('week',), ('week', 'user'))
+    >>> names_of_ids(["a", "a", "b"], table) is None
+    True
+    """
+    if isinstance(qid, str):
+        return (qid,)
+    if not isinstance(qid, (list, tuple)) or not qid or not table.names:
+        return None
+    are_names = all(isinstance(name, str) for name in qid) and len(qid) != table.n_rows
+    return tuple(qid) if are_names else None
+
+
+def _ids_of(table: Table, columns: Sequence[str]) -> NDArray[Any] | None:
+    """One id for each row, from the values of columns or index levels; None if one is not there."""
+    ids = table.keys(columns)
+    if ids is None or len(columns) == 1:
+        return ids
+    # Several values make a tuple, which is never missing.
+    for column in columns:
+        source = f"the column {column!r} of X"
+        values: Any = table.keys([column])
+        with named_part(source):
+            _refuse_fractions(_as_ids(values), source)
+    return ids
 
 
 def _common_ids(
@@ -400,13 +442,17 @@ def _as_ids(qid: ArrayLike) -> NDArray[Any]:
 def draw_queries_to_hold_out(
     n_queries: int, fraction: float, random_state: np.random.RandomState
 ) -> Bools:
-    """Mask of the queries to hold out: a share of them, at least one and not all.
+    """Mask of random queries to hold out, as many as :func:`n_to_hold_out` says."""
+    held_out = np.zeros(n_queries, dtype=bool)
+    held_out[random_state.permutation(n_queries)[: n_to_hold_out(n_queries, fraction)]] = True
+    return held_out
+
+
+def n_to_hold_out(n_queries: int, fraction: float) -> int:
+    """Number of queries to hold out: a share of them, at least one and not all.
 
     Raises ValueError if there are fewer than two queries.
     """
     if n_queries < 2:
         raise ValueError("at least two queries are needed to hold out queries; got one")
-    n_held = int(np.clip(round(fraction * n_queries), 1, n_queries - 1))
-    held_out = np.zeros(n_queries, dtype=bool)
-    held_out[random_state.permutation(n_queries)[:n_held]] = True
-    return held_out
+    return int(np.clip(round(fraction * n_queries), 1, n_queries - 1))

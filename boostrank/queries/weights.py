@@ -13,10 +13,15 @@ from boostrank.inputs.checks import refuse, refuse_first
 from boostrank.inputs.table import is_pandas
 from boostrank.queries.queries import Queries, id_index
 
+#: Differences below this share of the largest value are rounding errors, and count as 0.
+ROUNDING = 1e-12
 #: Advice for losses and objectives that take only weights of queries.
 DOCUMENT_WEIGHTS = (
     "Weights of documents are for losses with a term for each, such as the default and 'softmax'"
 )
+
+#: The largest mean of weights that :func:`scale_weights` may keep.
+MAX_ORDINARY_MEAN = 2.0**20
 
 
 def document_weights(
@@ -127,8 +132,11 @@ def _is_same_by_rows(series: pd.Series, rows: Ints) -> bool:
     return series.iloc[rows].reset_index(drop=True).equals(series)
 
 
-def unit_mean(weights: Floats) -> Floats:
+def unit_mean(weights: Floats, *, keep_ordinary: bool = False) -> Floats:
     """Divide weights by their mean over the documents whose weight is not 0.
+
+    With `keep_ordinary`, only very small or very large weights are divided; see
+    :func:`scale_weights`.
 
     Raises
     ------
@@ -140,9 +148,23 @@ def unit_mean(weights: Floats) -> Floats:
     >>> unit_mean(np.array([0.0, 10.0, 30.0])).tolist()
     [0.0, 0.5, 1.5]
     """
-    if not weights.any():
+    return scale_weights(weights, weights.sum(), float(np.count_nonzero(weights)), keep_ordinary)
+
+
+def scale_weights(
+    weights: Floats, total: float, n_documents: float, keep_ordinary: bool = False
+) -> Floats:
+    """Divide weights by a mean, ``total / n_documents``.
+
+    With `keep_ordinary`, weights with a mean between 1 / 2**20 and 2**20 stay as they are: the
+    libraries take them so, in float32. Raises ValueError if `n_documents` is 0.
+    """
+    if not n_documents:
         raise ValueError("sample_weight is zero for all queries to train on")
-    return weights * (np.count_nonzero(weights) / weights.sum())
+    factor = n_documents / total
+    if keep_ordinary and 1 / MAX_ORDINARY_MEAN <= factor <= MAX_ORDINARY_MEAN:
+        return weights
+    return weights * factor
 
 
 def query_weights(
@@ -225,8 +247,9 @@ def weighted_means(
 ) -> WeightedMeans:
     """Weighted mean of the values of each group, and its standard error.
 
-    The mean is ``m = sum(w x) / sum(w)``. Its standard error is ``sqrt(n / (n - 1) sum(w^2 (x -
-    m)^2)) / sum(w)``, which is ``s / sqrt(n)`` if all weights are equal.
+    The mean is ``m = sum(w x) / sum(w)``. Its standard error is that of the jackknife, by the means
+    that are left without each of the n values: ``sqrt((n - 1) / n sum((w (x - m) / (sum(w) -
+    w))^2))``. It is ``s / sqrt(n)`` if all weights are equal.
 
     Parameters
     ----------
@@ -240,8 +263,7 @@ def weighted_means(
 
     References
     ----------
-    Cochran, "Sampling techniques", 1977, chapter 6 (the variance of a ratio). Gatz and Smith, "The
-    standard error of a weighted mean concentration", Atmospheric Environment 1995.
+    Cochran, "Sampling techniques", 1977, sections 6.3 and 6.17 (the variance of a ratio).
 
     Examples
     --------
@@ -261,7 +283,8 @@ def weighted_means(
     total = np.bincount(codes, weights, minlength=n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.bincount(codes, weights * values, minlength=n_groups) / total
-        squares = np.bincount(codes, (weights * (values - mean[codes])) ** 2, minlength=n_groups)
-        error = np.sqrt(squares * n_values / (n_values - 1)) / total
+        shifts = weights * (values - mean[codes]) / (total[codes] - weights)
+        squares = np.bincount(codes, shifts**2, minlength=n_groups)
+        error = np.sqrt(squares * (n_values - 1) / n_values)
     error[n_values < 2] = np.nan
     return WeightedMeans(n_values, mean, error)

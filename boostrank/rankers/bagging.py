@@ -24,11 +24,12 @@ from boostrank.inputs.checks import (
 )
 from boostrank.inputs.table import TableLike
 from boostrank.metrics.registry import default_measure
+from boostrank.queries.id_columns import without_id_warnings
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
 from boostrank.rankers.base import BoostedRanker
 from boostrank.rankers.model import TrainedModel
-from boostrank.rankers.training_queries import TrainingQueries
+from boostrank.rankers.training_queries import TrainingQueries, refuse_search_without_routing
 from boostrank.training.arguments import TrainingArguments
 from boostrank.training.data import training_data
 from boostrank.training.features import TrainingFeatures
@@ -185,6 +186,7 @@ class BaggedRanker(TrainedModel):
         TypeError
             If `ranker` is no LightGBMRanker and no XGBoostRanker.
         """
+        refuse_search_without_routing(type(self).__name__)
         settings = self._check_parameters()
         random_state = as_random_state(self.random_state)
         # The queries that a member holds out decide on its rounds in place of out-of-bag queries.
@@ -199,6 +201,7 @@ class BaggedRanker(TrainedModel):
             type(self).__name__,
             TrainingArguments(X, y, qid, group, sample_weight, position=position, groups=groups),
             takes_infinity=self._library.takes_infinity(settings.native),
+            read_labels=settings.as_labels,
         )
         training = MemberTraining(
             self._member_ranker(settings, data, features),
@@ -207,9 +210,10 @@ class BaggedRanker(TrainedModel):
             {"eval_metric": eval_metric, "early_stopping_metric": early_stopping_metric},
         )
         samples = self._draw_samples(data.numbers_to_draw(), random_state)
-        results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(training.train)(number, sample) for number, sample in enumerate(samples)
-        )
+        with without_id_warnings():
+            results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(training.train)(number, sample) for number, sample in enumerate(samples)
+            )
         members = [member for member, _ in results]
         out_of_bag = [scores for _, scores in results]
         masks = [sample.is_out_of_bag for sample in samples]

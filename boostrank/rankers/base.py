@@ -22,12 +22,13 @@ from boostrank.rankers.training_queries import TrainingQueries, refuse_search_wi
 from boostrank.training.arguments import (
     EvalArguments,
     EvalSets,
+    RoundArguments,
     TrainingArguments,
     takes_other_names,
 )
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import OF_FIT, Rule, Settings
-from boostrank.training.specification import RoundArguments, specify
+from boostrank.training.specification import specify
 from boostrank.training.train import prepare, train_prepared
 
 
@@ -52,7 +53,15 @@ class BoostedRanker(TrainedModel):
         library's own ranker: "lambdarank" for LightGBM and "rank:ndcg" for XGBoost.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`. See
-        :class:`boostrank.DCG`.
+        :class:`boostrank.DCG`. With ``gain="rank"``, labels may be any real numbers, such as
+        returns, of which only the order within a query counts.
+    lower_is_better : bool, optional
+        Whether the smallest label of a query is the best, as with finishing places, distances and
+        times; needs ``gain="rank"``. `fit` (also for validation sets) and `score` then take the
+        negative labels, and so do metrics and functions of users in `fit`, scorers of
+        :func:`boostrank.make_scorer` and :func:`boostrank.feature_importance`. False says that the
+        largest is the best, as without this parameter, and that `fit` need not warn of labels that
+        are 1, 2, ..., n.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets of the surrogate; only "dcg" is NDCG-consistent. See
         :func:`boostrank.make_targets`. :class:`boostrank.ClickLabels` have a setting of their own
@@ -92,6 +101,10 @@ class BoostedRanker(TrainedModel):
         Share of the training queries that are held out as validation set. The model is not trained
         on them; another ranker with ``n_estimators=ranker.best_iteration_`` is. With `init_model`,
         subtract its rounds.
+    validation : {"random", "last"}, default "random"
+        Which queries `validation_fraction` holds out: random ones; or the last ones, in the
+        sequence in which queries first appear in the data, for lists in time: sort the rows by
+        time. Copies of a held-out query are held out too, also earlier ones.
     query_features : str, list of str or QueryFeatures, optional
         Features that say how a document stands among those of its query, which are added to each
         column that varies within queries: "standardize", "rank", "minmax" or several of these; see
@@ -289,16 +302,18 @@ class BoostedRanker(TrainedModel):
             that do not fit into memory are given as :class:`boostrank.FeatureFiles`; their rows
             must be grouped.
         y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
-            Relevance labels, 0 or more; or preferences between the rows of X, for an EdgeLoss such
-            as "edge-logistic"; or clicks on them, for a surrogate: see
-            :class:`boostrank.ClickLabels`.
-        qid : array-like, shape (n_documents,), or str
-            Query id of each row, an integer or a string; or the name of the column of X that
-            contains the ids, which is then no feature. May be left out if X is a DataFrame with a
-            column named "qid", which is then no feature, or with an index level of this name, or if
-            y is a PreferenceGraph or ClickLabels. If several of these are given, they must divide
-            the rows into the same queries. LGBMRanker has `sample_weight` in this place: so numbers
-            that are not whole, and one number for more than 1,000 rows, are errors.
+            Relevance labels, 0 or more, or with ``gain="rank"`` any real numbers; or preferences
+            between the rows of X, for an EdgeLoss such as "edge-logistic"; or clicks on them, for a
+            surrogate: see :class:`boostrank.ClickLabels`.
+        qid : array-like, shape (n_documents,), str or list of str
+            Query id of each row, an integer or a string; or the name of a column or an index level
+            of X that contains the ids, which is then no feature; or a list of such names, whose
+            values together are the id, as in ``qid=["week", "customer"]``. May be left out if X is
+            a DataFrame with a column named "qid", which is then no feature, or with an index level
+            of this name, or if y is a PreferenceGraph or ClickLabels. If several of these are
+            given, they must divide the rows into the same queries. LGBMRanker has `sample_weight`
+            in this place: so numbers that are not whole, and one number for more than 1,000 rows,
+            are errors.
         group : array-like of whole numbers, shape (n_queries,), optional
             Number of documents of each query, instead of `qid`; the rows must be sorted by query.
             ``[len(y)]`` says that all rows are one query.
@@ -309,10 +324,12 @@ class BoostedRanker(TrainedModel):
             differ within a query for surrogates that have a term for each document: "squared",
             "logistic", "poisson", where they multiply its loss, and "softmax", "power", "cosine",
             "normalized-pnorm", "consistent-lambdarank" and the pairwise ones, where they multiply
-            its normalized gain. Weights are relative: all of them times a constant give the same
-            model, and they do not change the meaning of `min_child_weight`. Queries of weight 0 are
-            left out. These are no weights of metrics: those of the queries that
-            `validation_fraction` holds out are means in which all queries count the same.
+            its normalized gain. So may they for LightGBM's objectives, which multiply the gradients
+            of each row. For losses of boostrank, weights are relative: all of them times a constant
+            give the same model, and they do not change the meaning of `min_child_weight`. The
+            library's own objectives take them as they are. Queries of weight 0 are left out. These
+            are no weights of metrics: those of the queries that `validation_fraction` holds out are
+            means in which all queries count the same.
         init_score : array-like, shape (n_documents,), optional
             Scores from which boosting starts, such as those of another ranker; XGBoost calls them
             `base_margin`. `predict` does not add them.
@@ -350,11 +367,15 @@ class BoostedRanker(TrainedModel):
             :class:`boostrank.clicks.ClickDCG` with the ranker's `k` and `discount`. With an
             objective of the library and without `k`, the default is that of the library's own
             ranker, "lightgbm:ndcg" at the ranks 1 to 5 or for instance "xgboost:ndcg@32", of which
-            the last one decides on early stopping. "lightgbm:ndcg@5" and "xgboost:ndcg@5" are the
-            library's own metric with the ranker's gain, with which early stopping finds the round
-            that the library's own ranker finds: the measures of boostrank average over ties, and
-            the libraries rank tied documents by row. With weights of queries without a relevant
-            document, they still differ.
+            the last one decides on early stopping. Beside an objective of LightGBM and an
+            `eval_set`, names without a cutoff, "ndcg" and "map", are LightGBM's own metrics at
+            `eval_at`, or at the ranks 1 to 5, and its "ndcg" is always added, as in LGBMRanker; as
+            there, `early_stopping_rounds` then ends the training as soon as one of them does not
+            improve. "lightgbm:ndcg@5" and "xgboost:ndcg@5" are the library's own metric with the
+            ranker's gain, with which early stopping finds the round that the library's own ranker
+            finds: the measures of boostrank, such as "ndcg@5", average over ties, and the libraries
+            rank tied documents by row. With weights of queries without a relevant document, they
+            still differ. Without validation sets, metrics are not computed.
         eval_at : int or list of int, optional
             Cutoffs of the names in `eval_metric` that have none, as in LightGBM; of "ndcg" if there
             is no other metric.
@@ -409,7 +430,9 @@ class BoostedRanker(TrainedModel):
         -----
         UserWarning
             If no tree has a split, with the cause if it lies in the labels: all are equal, or no
-            document was clicked.
+            document was clicked; if labels are too large for the gain; if they are the places 1, 2,
+            ..., n of each query, of which the last one would be the best; and if integer columns of
+            a DataFrame look like ids or dates.
         """
         refuse_search_without_routing(type(self).__name__)
         settings = self._settings(categorical_feature)
@@ -433,6 +456,7 @@ class BoostedRanker(TrainedModel):
             callbacks,
             verbose,
             self._model_to_continue(init_model, prepared.features),
+            has_eval_set=bool(eval_set),
         )
         specification = specify(
             settings, prepared.features, prepared.data.X.shape, prepared.random_state, rounds

@@ -69,6 +69,9 @@ class LightGBMRanker(NamesOfLGBMRanker):
         function.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`.
+    lower_is_better : bool, optional
+        Whether the smallest label of a query is the best, as with finishing places; needs
+        ``gain="rank"``.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets.
     n_estimators : int, optional
@@ -84,6 +87,8 @@ class LightGBMRanker(NamesOfLGBMRanker):
         Rounds without a better metric on validation queries after which the training stops.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
+    validation : {"random", "last"}, default "random"
+        Which queries are held out: random ones, or the last ones of the data.
     query_features : str, list of str or QueryFeatures, optional
         Features relative to the list of a query, which the ranker adds: ``["standardize",
         "rank"]``.
@@ -166,6 +171,7 @@ class LightGBMRanker(NamesOfLGBMRanker):
         objective: Objective = DEFAULT_LOSS,
         *,
         gain: Gain = "exp2",
+        lower_is_better: bool | None = None,
         discount: Discount = "log2",
         k: int | float | None = None,
         normalize: Normalize = "dcg",
@@ -183,6 +189,7 @@ class LightGBMRanker(NamesOfLGBMRanker):
         reg_lambda: float | None = None,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
+        validation: str = "random",
         query_features: object = None,
         importance_type: str = "split",
         random_state: EstimatorSeed = None,
@@ -191,6 +198,7 @@ class LightGBMRanker(NamesOfLGBMRanker):
     ) -> None:
         self.objective = objective
         self.gain = gain
+        self.lower_is_better = lower_is_better
         self.discount = discount
         self.k = k
         self.normalize = normalize
@@ -208,6 +216,7 @@ class LightGBMRanker(NamesOfLGBMRanker):
         self.reg_lambda = reg_lambda
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.validation = validation
         self.importance_type = importance_type
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
-from types import MethodType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +20,7 @@ from boostrank.backends.models import (
     compressed_state,
     source_name,
 )
-from boostrank.backends.records import EvalResults, Trained
+from boostrank.backends.records import Trained
 from boostrank.inputs.arrays import Ints, finite_numbers
 from boostrank.inputs.checks import (
     check_choice,
@@ -31,11 +29,11 @@ from boostrank.inputs.checks import (
 )
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import QID, Table, TableLike
-from boostrank.ndcg.labels import as_labels
 from boostrank.queries.queries import Queries, require_qid, table_and_qid
-from boostrank.rankers.prediction_rounds import rounds_to_use
+from boostrank.rankers.instance_or_class import of_instance_or_class
+from boostrank.rankers.library_rankers import LibraryRankers
 from boostrank.rankers.training_queries import TrainingQueries
-from boostrank.training.arguments import takes_other_names
+from boostrank.training.arguments import rounds_to_use, takes_other_names
 from boostrank.training.data import features_and_qid, grouped_features, id_per_row
 from boostrank.training.features import TrainingFeatures, check_features
 
@@ -45,33 +43,7 @@ _LISTS_ADVICE = (
 )
 
 
-class _of_instance_or_class:  # noqa: N801 - the name of a decorator
-    """A method that can also be called on the class, and then makes an instance."""
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-        self.__doc__ = method.__doc__
-
-    def __get__(self, instance: Any, owner: Any) -> Callable[..., Any]:
-        if instance is not None:
-            return MethodType(self.method, instance)
-
-        @functools.wraps(self.method)
-        def call(*arguments: Any, **options: Any) -> Any:
-            # A subclass calls the method of its base class with the instance.
-            if arguments and isinstance(arguments[0], owner):
-                return self.method(*arguments, **options)
-            try:
-                made = owner()
-            except TypeError as error:
-                name = f"{owner.__name__}(...).{self.method.__name__}"
-                raise TypeError(f"call {name}, on an instance: {error}") from None
-            return self.method(made, *arguments, **options)
-
-        return call
-
-
-class TrainedModel(BaseEstimator):
+class TrainedModel(LibraryRankers, BaseEstimator):
     """The methods of a ranker and of a bag of rankers that need the trained model only."""
 
     __metadata_request__fit: ClassVar = {"qid": True}
@@ -281,7 +253,8 @@ class TrainedModel(BaseEstimator):
     ) -> float:
         """Mean NDCG of the predicted scores, with the ranker's `gain`, `discount` and `k`.
 
-        Without `k`, it is that of whole lists.
+        Without `k`, it is that of whole lists. Labels are read as in `fit`, also with
+        `lower_is_better`.
 
         It is computed by :func:`boostrank.ndcg_score`. If `y` is a PreferenceGraph, the score is
         the measure "agreement", and if `y` is ClickLabels, that of
@@ -313,11 +286,13 @@ class TrainedModel(BaseEstimator):
         # Imported on use: a training without validation sets needs no measures.
         from boostrank.metrics.registry import default_measure
 
-        _, ids = table_and_qid(Table(X), qid, y, column=self._qid_column)
+        _, ids = table_and_qid(Table(X), qid, y, columns=self._qid_columns)
         qid = require_qid(ids, f"{type(self).__name__}.score")
         self._warn_of_training_data(X, qid, y)
-        measure = default_measure(as_labels(y), self._parameters._dcg)
-        return float(measure(y, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
+        settings = self._parameters._settings()
+        labels = settings.as_labels(y)
+        measure = default_measure(labels, settings.dcg)
+        return float(measure(labels, self.predict(X, qid=qid), qid, sample_weight=sample_weight))
 
     def _warn_of_training_data(self, X: object, qid: ArrayLike, y: object) -> None:
         """Warn of a score that says little about new data; scorers call it too."""
@@ -402,7 +377,7 @@ class TrainedModel(BaseEstimator):
             note = self.query_features_.note()
         self._library.save(self.booster_, path, note)
 
-    @_of_instance_or_class
+    @of_instance_or_class
     def load_model(self, path: ModelSource) -> Self:
         """Read a model from a file in the format of the boosting library.
 
@@ -454,72 +429,6 @@ class TrainedModel(BaseEstimator):
 
             features = features_of_note(note, features)
         self._set_model(Trained(booster, library.n_rounds(booster), {}), features)
-
-    def to_lightgbm(self) -> Any:
-        """The model as a fitted ``lightgbm.LGBMRanker``.
-
-        It is for tools that ask for this class, such as ``lightgbm.plot_importance`` and
-        ``shap.TreeExplainer``. Its `booster_` is that of the ranker, and it predicts the same
-        scores from features that are exactly those of the model: of a ranker with `query_features`
-        these are ``ranker.query_features_.transform(X, qid)``, and a column of query ids is not
-        left out. Its `fit` would train with other defaults, and never with a loss of boostrank.
-
-        Returns
-        -------
-        lightgbm.LGBMRanker
-            With the parameters that both have, `n_estimators` and `learning_rate` as they were
-            found, the names of features, categories, and results of validation sets. A bag is one
-            model, with the trees of all members.
-
-        Raises
-        ------
-        ValueError
-            If the ranker is on XGBoost.
-        sklearn.exceptions.NotFittedError
-
-        Examples
-        --------
-        >>> import boostrank as br
-        >>> X, y, qid = br.make_ranking(n_queries=20, random_state=0)
-        >>> ranker = br.LightGBMRanker(n_estimators=5).fit(X, y, qid)
-        >>> theirs = ranker.to_lightgbm()
-        >>> type(theirs).__name__, bool((theirs.predict(X) == ranker.predict(X)).all())
-        ('LGBMRanker', True)
-        """
-        return self._ranker_of_library("LightGBM")
-
-    def to_xgboost(self) -> Any:
-        """The model as a fitted ``xgboost.XGBRanker``.
-
-        It is for tools that ask for this class, such as ``xgboost.plot_importance`` and
-        ``shap.TreeExplainer``. All is as in :meth:`to_lightgbm`, except that its booster is a copy.
-        From a sparse matrix it predicts other scores: XGBRanker takes an element that is not stored
-        as a missing value, and boostrank takes it as 0.
-
-        Returns
-        -------
-        xgboost.XGBRanker
-
-        Raises
-        ------
-        ValueError
-            If the ranker is on LightGBM.
-        sklearn.exceptions.NotFittedError
-        """
-        return self._ranker_of_library("XGBoost")
-
-    def _ranker_of_library(self, name: str) -> Any:
-        """The library's own fitted ranker; `name` is the library that the user asked for."""
-        check_is_fitted(self, "booster_")
-        library = self._library
-        own = library.parameters.LIBRARY
-        if own != name:
-            raise ValueError(
-                f"this {type(self).__name__} has a model of {own}: call to_{own.lower()}()"
-            )
-        results = EvalResults(self.evals_result_, self.best_score_)
-        parameters = self._parameters._shared_parameters(self)
-        return library.to_ranker(self.booster_, parameters, results)
 
     def to_onnx(self) -> Any:
         """Convert the model to an ``onnx.ModelProto``, by the package onnxmltools.
@@ -605,7 +514,7 @@ class TrainedModel(BaseEstimator):
         self.query_features_ = features.query_features
         if hasattr(features, "feature_names_in_"):
             self.feature_names_in_ = features.feature_names_in_
-        self._qid_column = features.qid_column
+        self._qid_columns = tuple(features.qid_columns)
         self._group_column = features.group_column
         self._categories = features.categories
 
@@ -628,7 +537,7 @@ class TrainedModel(BaseEstimator):
             if values is not None and not self._has_categories:
                 return values
         check_flag("validate_features", validate_names)
-        for name in {QID, self._qid_column, self._group_column} - set(names):
+        for name in {QID, *self._qid_columns, self._group_column} - set(names):
             table = table.without(name)
         if not validate_names and isinstance(table.values, pd.DataFrame):
             n_features = self.n_features_in_
@@ -653,7 +562,7 @@ class TrainedModel(BaseEstimator):
         ids_of_rows = id_per_row(table, qid)
         receiver = f"{type(self).__name__}.predict"
         table, ids = features_and_qid(
-            table, None, ids_of_rows, group, receiver, _LISTS_ADVICE, self._qid_column
+            table, None, ids_of_rows, group, receiver, _LISTS_ADVICE, self._qid_columns
         )
         checked = self._checked_features(table, validate_names)
         queries = Queries.from_qid(ids)

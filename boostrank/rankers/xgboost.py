@@ -13,7 +13,7 @@ from boostrank.backends.interface import Backend
 from boostrank.backends.models import ModelSource, read_source, source_name
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
-from boostrank.inputs.checks import EstimatorSeed
+from boostrank.inputs.checks import EstimatorSeed, plain_number
 from boostrank.ndcg.dcg import Discount
 from boostrank.ndcg.gains import Gain
 from boostrank.ndcg.targets import Normalize
@@ -38,7 +38,9 @@ class NamesOfXGBRanker(BoostedRanker):
     def get_xgb_params(self) -> dict[str, Any]:
         """Return the parameters that XGBoost has too; `objective` only if it is XGBoost's own."""
         names = {*xgboost_backend.parameters.PARAMETERS, "random_state", *self._native} - {*OF_FIT}
-        parameters = {name: value for name, value in self.get_params().items() if name in names}
+        parameters = {
+            name: plain_number(value) for name, value in self.get_params().items() if name in names
+        }
         is_native = self.objective in xgboost_backend.parameters.NATIVE_OBJECTIVES
         return {**parameters, "objective": self.objective} if is_native else parameters
 
@@ -99,6 +101,9 @@ class XGBoostRanker(NamesOfXGBRanker):
         The loss: a name or an instance of ours, the name of an objective of XGBoost, or a function.
     gain, discount, k
         Gain, discount and cutoff of NDCG in the targets, in early stopping and in `score`.
+    lower_is_better : bool, optional
+        Whether the smallest label of a query is the best, as with finishing places; needs
+        ``gain="rank"``.
     normalize : {"dcg", "none", "l2", "sum", "softmax"}, default "dcg"
         How gains are normalized to targets.
     n_estimators : int, optional
@@ -114,6 +119,8 @@ class XGBoostRanker(NamesOfXGBRanker):
         Rounds without a better metric on validation queries after which the training stops.
     validation_fraction : float in (0, 1), optional
         Share of the training queries that are held out as validation set.
+    validation : {"random", "last"}, default "random"
+        Which queries are held out: random ones, or the last ones of the data.
     query_features : str, list of str or QueryFeatures, optional
         Features relative to the list of a query, which the ranker adds: ``["standardize",
         "rank"]``.
@@ -213,6 +220,7 @@ class XGBoostRanker(NamesOfXGBRanker):
         objective: Objective = DEFAULT_LOSS,
         *,
         gain: Gain = "exp2",
+        lower_is_better: bool | None = None,
         discount: Discount = "log2",
         k: int | float | None = None,
         normalize: Normalize = "dcg",
@@ -233,6 +241,7 @@ class XGBoostRanker(NamesOfXGBRanker):
         max_bin: int = 256,
         early_stopping_rounds: int | None = None,
         validation_fraction: float | None = None,
+        validation: str = "random",
         query_features: object = None,
         importance_type: str = "gain",
         random_state: EstimatorSeed = None,
@@ -241,6 +250,7 @@ class XGBoostRanker(NamesOfXGBRanker):
     ) -> None:
         self.objective = objective
         self.gain = gain
+        self.lower_is_better = lower_is_better
         self.discount = discount
         self.k = k
         self.normalize = normalize
@@ -261,6 +271,7 @@ class XGBoostRanker(NamesOfXGBRanker):
         self.max_bin = max_bin
         self.early_stopping_rounds = early_stopping_rounds
         self.validation_fraction = validation_fraction
+        self.validation = validation
         self.importance_type = importance_type
         self.random_state = random_state
         self.n_jobs = n_jobs

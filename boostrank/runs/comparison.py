@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from boostrank.comparison.comparison import Comparison, check_named
+from boostrank.comparison.differences import GROUP
 from boostrank.comparison.versions import versions
 from boostrank.inputs.checks import named_part
+from boostrank.metrics.labels import fractions_are_named, warn_of_fractions
+from boostrank.queries.by_id import ValuesById
+from boostrank.queries.groups import number_groups
 from boostrank.runs import evaluate_run
-from boostrank.runs.evaluation import MeasuresOfRuns, evaluated_queries, measures_of_runs
+from boostrank.runs.evaluation import (
+    MeasuresOfRuns,
+    evaluated_queries,
+    groups_by_id,
+    measures_of_runs,
+)
 from boostrank.runs.trec_tables import (
     DOCUMENT,
     QUERY,
@@ -31,6 +41,7 @@ def compare_runs(
     ties: str = "trec_eval",
     queries: str | None = None,
     baseline: str | None = None,
+    groups: ValuesById | None = None,
     n_permutations: int = 10_000,
     random_state: int | None = 0,
 ) -> Comparison:
@@ -57,6 +68,10 @@ def compare_runs(
         judgments, which are never evaluated.
     baseline : str, optional
         Name of the run to compare with; the first one by default.
+    groups : Mapping, Series or DataFrame, optional
+        Group of each query by query id, as in :func:`boostrank.evaluate_run`, where queries belong
+        together, such as the variations of a topic: tests, intervals and effects are by group, as
+        those of :func:`boostrank.permutation_test`, while means are still those over queries.
     n_permutations : int, default 10_000
         As in :func:`boostrank.permutation_test`.
     random_state : int or None, default 0
@@ -71,7 +86,8 @@ def compare_runs(
     ------
     ValueError
         If `baseline` is not the name of a run, if there is no common query, for geometric means
-        ("gm_map"), and as :func:`boostrank.evaluate_run`.
+        ("gm_map"), if an evaluated query has no group or all are in one, and as
+        :func:`boostrank.evaluate_run`.
     TypeError
         If `runs` is not a dict of one or more runs by name, or a table or values by query id have
         another form.
@@ -120,9 +136,16 @@ def compare_runs(
     query_of_judgments = numbered.numbers[: len(all_judgments)]
     judgments = all_judgments[is_evaluated[query_of_judgments]]
     relevant = judgments[judgments[RELEVANCE] > 0].groupby(QUERY)[DOCUMENT].nunique()
+    warn_of_fractions(named.values(), judgments[RELEVANCE].to_numpy())
+    group_of_query = None
+    if groups is not None:
+        ids = numbered.ids[is_evaluated]
+        of_ids = groups_by_id(groups, "groups", ids, all_judgments, *tables.values())
+        group_of_query = pd.Series(np.asarray(of_ids, dtype=object), index=ids, dtype=object)
+        number_groups(group_of_query.to_numpy())
     by_run = []
     for name, table in tables.items():
-        with named_part(f"the run {name}"):
+        with named_part(f"the run {name}"), fractions_are_named():
             values = evaluate_run(
                 judgments, table, named, ties=ties, queries="judged", per_query=True
             )
@@ -130,6 +153,8 @@ def compare_runs(
         n_relevant = relevant.reindex(ids, fill_value=0).to_numpy()
         by_run.append(values.assign(run=name, query=ids, relevant=n_relevant))
     per_query = pd.concat(by_run, ignore_index=True)[["run", "query", "relevant", *named]]
+    if group_of_query is not None:
+        per_query.insert(2, GROUP, group_of_query.reindex(per_query["query"]).array)
     tests: dict[str, Any] = {"n_permutations": n_permutations, "random_state": random_state}
     settings = {"ties": ties, "queries": queries} | tests
     texts = {name: str(value) for name, value in settings.items()}

@@ -14,9 +14,13 @@ from boostrank.inputs.checks import check_choice, check_flag
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.metrics.base import BoundQueryMeasure, PreparedRanks, QueryMeasure
-from boostrank.metrics.labels import GroupedLabels
+from boostrank.metrics.labels import GroupedLabels, warn_of_fractions
 from boostrank.metrics.names import MEASURES, base_name
-from boostrank.metrics.query_groups import as_groups, table_of_queries
+from boostrank.metrics.query_groups import (
+    as_groups,
+    refuse_groups_of_values,
+    table_of_queries,
+)
 from boostrank.metrics.registry import (
     by_name,
     from_parsed,
@@ -29,7 +33,7 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import TIES, RankedBlock
 from boostrank.queries.segments import Segments, Values
 from boostrank.queries.weights import query_weights
-from boostrank.runs.names import GROUPS, as_ir_measures, parse_name
+from boostrank.runs.names import as_ir_measures, members, parse_name
 from boostrank.runs.trec_tables import (
     QUERY,
     RELEVANCE,
@@ -61,6 +65,7 @@ def evaluate_run(
     sample_weight: ValuesById | None = None,
     per_query: bool = False,
     by: ValuesById | None = None,
+    groups: ValuesById | None = None,
 ) -> Any:
     """Compute measures of a run, given relevance judgments.
 
@@ -106,14 +111,17 @@ def evaluate_run(
     by : Mapping, Series or DataFrame, optional
         Group of each query by query id, in the same forms. Queries that the judgments and the run
         have, but that are not evaluated, are ignored.
+    groups : Mapping, Series or DataFrame, optional
+        Group of each query by query id, in the same forms, where queries belong together, such as
+        the variations of a topic: intervals take only groups as independent. Not for `per_query`.
 
     Returns
     -------
     dict of str to float, or DataFrame
         Means over queries by the name of the measure. With `per_query` it is a DataFrame with one
-        column per measure and one row per query, with the query ids as index. With `by` it is that
-        of :func:`boostrank.evaluate`: means by group with 95% intervals, or the values of each
-        query with their group.
+        column per measure and one row per query, with the query ids as index. With `by` or `groups`
+        it is that of :func:`boostrank.evaluate`: means with 95% intervals, or with `by` the values
+        of each query with their group.
 
     Raises
     ------
@@ -122,10 +130,11 @@ def evaluate_run(
         not defined where documents are missing in the run: auc, agreement, and those with a
         fraction as cutoff. If a measure is unknown; or if ir_measures has to compute it, and is not
         installed, or `ties` is given. If an evaluated query has no weight or no group, or several
-        different ones; if a weight is negative or not finite, or all are 0; or if `by` has a query
-        that neither the judgments nor the run have.
+        different ones; if a weight is negative or not finite, or all are 0; if `by` or `groups` has
+        a query that neither the judgments nor the run have; or if all `groups` are the same, or are
+        given with `per_query`.
     TypeError
-        If `qrels`, `run`, `sample_weight` or `by` has another form.
+        If `qrels`, `run`, `sample_weight`, `by` or `groups` has another form.
 
     Warns
     -----
@@ -152,6 +161,7 @@ def evaluate_run(
     1  all queries     AP        1  0.1667
     """
     check_flag("per_query", per_query)
+    refuse_groups_of_values(groups, per_query)
     named = measures_of_runs(measures)
     checked = {name: for_runs(name, measure, ties) for name, measure in named.items()}
     ours = {name: item for name, item in checked.items() if isinstance(item, QueryMeasure)}
@@ -164,11 +174,15 @@ def evaluate_run(
     weights: Floats = np.ones(len(ids))
     if sample_weight is not None:
         weights = weights_by_id(sample_weight, ids)
-    groups = None
+    compared = None
     if by is not None:
-        groups = groups_by_id(by, ids, judgments, retrieved)
+        compared = groups_by_id(by, "by", ids, judgments, retrieved)
+    units = None
+    if groups is not None:
+        units = groups_by_id(groups, "groups", ids, judgments, retrieved)
     labels = GroupedLabels(judged.labels, judged.queries, judged.judgments)
-    of_queries = per_query or groups is not None
+    warn_of_fractions(ours.values(), judged.labels)
+    of_queries = per_query or by is not None or groups is not None
     results: dict[str, Floats | float] = {}
     for name, measure in checked.items():
         if name in ours:
@@ -185,7 +199,7 @@ def evaluate_run(
         return results
     table = pd.DataFrame(results, index=pd.Index(ids, name="query_id"))
     summaries = {name: measure.summary for name, measure in ours.items()}
-    return table_of_queries(table, groups, weights, per_query, summaries)
+    return table_of_queries(table, compared, weights, per_query, summaries, units)
 
 
 def measures_of_runs(measures: MeasuresOfRuns) -> dict[str, MeasureOfRuns]:
@@ -207,7 +221,7 @@ def measures_of_runs(measures: MeasuresOfRuns) -> dict[str, MeasureOfRuns]:
         listed = measures
         if isinstance(measures, str):
             listed = [measures]
-        measures = [measure for item in listed for measure in GROUPS.get(str(item), [item])]
+        measures = [measure for item in listed for measure in members(str(item)) or [item]]
     named = by_name(measures, _measure_of_runs)
     for measure in named.values():
         if isinstance(measure, Measure):
@@ -509,13 +523,15 @@ def weights_by_id(sample_weight: ValuesById, ids: Values) -> Floats:
     return query_weights(weights.to_numpy(), queries)
 
 
-def groups_by_id(by: ValuesById, ids: Values, *tables: pd.DataFrame) -> pd.Categorical:
+def groups_by_id(by: ValuesById, name: str, ids: Values, *tables: pd.DataFrame) -> pd.Categorical:
     """The group of each evaluated query.
 
     Parameters
     ----------
     by : Mapping, Series or DataFrame
         Group by query id.
+    name : str
+        Name of the argument, for error messages.
     ids : ndarray of object, shape (n_queries,)
         Ids (str) of the evaluated queries.
     *tables : DataFrame
@@ -526,7 +542,7 @@ def groups_by_id(by: ValuesById, ids: Values, *tables: pd.DataFrame) -> pd.Categ
     ValueError, TypeError
         As :func:`boostrank.evaluate_run` for `by`.
     """
-    groups = by_id(by, "by", ids_are_text=True)
+    groups = by_id(by, name, ids_are_text=True)
     known = np.concatenate([table[QUERY].unique() for table in tables], dtype=object)
-    refuse_unknown(groups, known, "by")
-    return as_groups(align(groups, ids, "by"))
+    refuse_unknown(groups, known, name)
+    return as_groups(align(groups, ids, name))

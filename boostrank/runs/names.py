@@ -1,4 +1,4 @@
-"""Names of measures of runs: those of ir_measures and of trec_eval.
+"""Names of measures of runs: those of ir_measures, of trec_eval and of ranx.
 
 Names of ir_measures, such as ``nDCG@10`` and ``P(rel=2)@5``, stand for measures with its
 conventions. Where a convention differs from ours, the name is only for runs.
@@ -11,7 +11,7 @@ MacAvaney, Macdonald and Ounis, "Streamlining evaluation with ir-measures", ECIR
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -70,6 +70,27 @@ _OF_TREC_EVAL = {
     "success_": "Success@",
     "iprec_at_recall_": "IPrec@",
 }
+# Measures of boostrank by their names in ranx, where they are not ours.
+_OF_RANX: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "hit_rate": ("success", {}),
+    "f1": ("f", {}),
+    "r-precision": ("rprec", {}),
+    "dcg_burges": ("dcg", {"gain": "exp2"}),
+    "ndcg_burges": ("ndcg", {"gain": "exp2"}),
+}
+# As rbp.95 of ranx.
+_RBP = re.compile(r"rbp(\.[0-9]+)")
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+_LEVELS = tuple(f"{tenths / 10:.2f}" for tenths in range(11))
+#: Numbers of the measures of a family of trec_eval, by its name; "P" and "recall" are measures of
+#: boostrank, and "success" is too.
+FAMILIES: Mapping[str, Sequence[object]] = {
+    "ndcg_cut": _CUTOFFS,
+    "map_cut": _CUTOFFS,
+    "iprec_at_recall": _LEVELS,
+}
+# A family with its numbers, as trec_eval takes it: P.5,10.
+_FAMILY = re.compile(r"(ndcg_cut|map_cut|iprec_at_recall|P|recall|success)\.([0-9.]+(?:,[0-9.]+)*)")
 #: Names for several measures: those that trec_eval prints by default.
 GROUPS: Mapping[str, list[str]] = {
     "official": [
@@ -82,10 +103,49 @@ GROUPS: Mapping[str, list[str]] = {
         "Rprec",
         "bpref",
         "recip_rank",
-        *(f"iprec_at_recall_{tenths / 10:.2f}" for tenths in range(11)),
-        *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+        *(f"iprec_at_recall_{level}" for level in _LEVELS),
+        *(f"P_{k}" for k in _CUTOFFS),
     ]
 }
+
+
+def members(text: str) -> list[str] | None:
+    """The names of the measures that a group or a family of trec_eval stands for, or None.
+
+    Examples
+    --------
+    >>> members("ndcg_cut.1,3")
+    ['ndcg_cut_1', 'ndcg_cut_3']
+    """
+    if text in GROUPS:
+        return GROUPS[text]
+    family = _FAMILY.fullmatch(text)
+    if family is not None:
+        return [f"{family[1]}_{number}" for number in family[2].split(",")]
+    if text in FAMILIES:
+        return [f"{text}_{number}" for number in FAMILIES[text]]
+    return None
+
+
+def _parse_ranx(text: str) -> ParsedName | None:
+    """Parse a name of ranx that is none of ours; None for others.
+
+    Raises ValueError for a measure whose definition differs from ours.
+    """
+    base, at, number = text.partition("@")
+    rbp = _RBP.fullmatch(base)
+    if rbp is not None:
+        raise ValueError(
+            f"{text!r} has the grade as its gain in ranx, so that it may be above 1: write "
+            f"'rbp(p=0{rbp[1]}){at}{number}', for which documents are relevant or not, or for the "
+            "same get_measure('dcg', gain='linear', discount=lambda ranks: "
+            "(1 - p) * p ** (ranks - 1))"
+        )
+    if base not in _OF_RANX:
+        return None
+    name, settings = _OF_RANX[base]
+    parsed = names_of_measures.parse_name(name + at + number)
+    return None if parsed is None else ParsedName(name, {**settings, **parsed.settings})
 
 
 def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
@@ -105,6 +165,9 @@ def parse_name(text: str, *, of_runs: bool = False) -> ParsedName | None:
     >>> parse_name("map_cut_30")
     ParsedName(name='map', settings={'k': 30})
     """
+    of_ranx = _parse_ranx(text)
+    if of_ranx is not None:
+        return of_ranx
     text = as_ir_measures(text)
     name = base_name(text)
     if name in _MEASURES:
@@ -176,7 +239,16 @@ def similar_name(text: str) -> str:
     >>> print(similar_name("NDCG@5"))
     ; did you mean 'ndcg', or, for runs, 'nDCG' of ir_measures?
     """
-    unknown = base_name(text).casefold()
+    base = base_name(text)
+    if base == "hits":
+        k = text.partition("@")[2] or "k"
+        return (
+            f"; hits of ranx is a number of documents: for its mean, take 'precision@{k}' times {k}"
+        )
+    several = members(text)
+    if several is not None:
+        return f"; it stands for several measures of trec_eval: name one of them, as {several[0]!r}"
+    unknown = base.casefold()
     similar = [name for name in _MEASURES if name.casefold() == unknown]
     if not similar:
         return ""

@@ -490,8 +490,9 @@ class ReconciledValues:
         undefined = np.isnan(values)
         if weights is None or settings.weights == "ignored":
             weights = np.ones(len(undefined))
+        reason = "has no relevant document"
         filled = fill_undefined(
-            values, undefined, queries, settings.empty, weights, "has no relevant document"
+            values, undefined, queries, settings.empty, weights, reason, self.name
         )
         if settings.weights != "not of empty queries":
             return mean_of_queries(filled, weights)

@@ -80,6 +80,7 @@ class Forest(NamedTuple):
         # treelite leaves out the value of infinite thresholds, which separate missing values from
         # all others. Neither library makes negative ones.
         model = json.loads(text.replace('"threshold":,', '"threshold":Infinity,'))
+        _refuse_categories(library, booster, model["trees"])
         trees = [_read_tree(tree["nodes"]) for tree in model["trees"]] or [Tree([0.0])]
         forest = cls(trees, False).plus(library.base_score(booster))
         if forest.treats_missing_as_zero:
@@ -205,6 +206,21 @@ def _leaves(tree: Tree) -> list[float]:
     return [node for node in tree if not isinstance(node, Split)]
 
 
+def _refuse_categories(library: Backend, booster: Booster, trees: list[dict[str, Any]]) -> None:
+    """Raise ValueError for a model that splits by categories, with the names of the features."""
+    nodes = [node for tree in trees for node in tree["nodes"] if "leaf_value" not in node]
+    kinds = {node["split_feature_id"]: node["node_type"] for node in nodes}
+    features = sorted(i for i, kind in kinds.items() if kind != "numerical_test_node")
+    if features:
+        names = library.feature_names(booster)
+        shown = [str(i) if names is None else repr(names[i]) for i in features]
+        noun = "feature" if len(features) == 1 else "features"
+        raise ValueError(
+            f"the model splits by categories of the {noun} {', '.join(shown)}: train on a column "
+            "of 0 and 1 for each category (pandas.get_dummies), or leave them out"
+        )
+
+
 def _read_tree(nodes: list[dict[str, Any]]) -> Tree:
     """The tree of treelite's nodes, the first of which is the root; children follow parents."""
     by_id = {node["node_id"]: node for node in nodes}
@@ -226,11 +242,6 @@ def _read_tree(nodes: list[dict[str, Any]]) -> Tree:
         if "leaf_value" in node:
             tree.append(float(node["leaf_value"]))
             continue
-        if node["node_type"] != "numerical_test_node":
-            raise ValueError(
-                f"the model splits by categories of the feature {node['split_feature_id']}: train "
-                "on a column of 0 and 1 for each category (pandas.get_dummies)"
-            )
         feature = node["split_feature_id"]
         threshold = threshold_by_id[node["node_id"]]
         left = len(sequence)

@@ -2,7 +2,8 @@
 
 Tests, intervals and effect sizes take the values of a metric on each query, of a ranker and of a
 baseline, and use the differences ``d_q = values_q - baseline_q``. Queries whose values are both
-NaN, because they were skipped, are left out. The corrected resampled t-test takes the values of
+NaN, because they were skipped, are left out. With `groups`, queries of one group depend on each
+other, and only groups are independent. The corrected resampled t-test takes the values of
 repeated folds in their place, and so counts the training.
 """
 

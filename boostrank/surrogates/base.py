@@ -1,27 +1,36 @@
-"""The interface of surrogates: a loss of each query, its gradient and Hessian, and its traits."""
+"""Surrogates: a loss of each query with its traits, and the same loss bound to data."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from functools import partial
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from boostrank.inputs.arrays import Bools, Floats
-from boostrank.kernels.derivatives import LossForm
+from boostrank.inputs.arrays import Bools, Float32s, Floats
+from boostrank.kernels.derivatives import LossForm, write_derivatives
+from boostrank.kernels.library import block_rows
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.ndcg.targets import Normalize
 from boostrank.queries.queries import Queries
-from boostrank.queries.segments import Segments, are_equal_within
-from boostrank.surrogates.bound import BoundSurrogate
-from boostrank.surrogates.loss import Loss
+from boostrank.queries.segments import BLOCK_ROWS, Block, Segments, are_equal_within
+from boostrank.queries.threads import for_each
+from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights
+from boostrank.surrogates.loss import Loss, ScaledLoss, unit_scale
 
 HessianKind = Literal["exact", "majorant"]
 # Normalized gains exceed an upper bound by rounding: the ideal DCG of one document divides a gain
 # by itself times d(1).
 BOUND_TOLERANCE = 1e-12
+# An array of float64 of this many rows takes 128 MB. Fewer rows would not keep a GPU busy, and more
+# would take the memory that XGBoost needs.
+DEVICE_BLOCK_ROWS = 2**24
 
 
 @dataclass(frozen=True)
@@ -226,6 +235,192 @@ class Surrogate(Loss):
         total = np.where(finite, scores, 0.0).sum(axis=1, keepdims=True)
         centred = scores - total / np.maximum(n_finite, 1)
         return np.where(n_finite > 0, centred, 0.0)
+
+
+class BoundSurrogate(ScaledLoss):
+    """A surrogate bound to the targets and weights of one data set.
+
+    Parameters
+    ----------
+    surrogate : Surrogate
+    targets : ndarray, shape (n_documents,)
+        Normalized gains, grouped by query, within the bounds of the surrogate.
+    queries : Queries
+    weights : ndarray, shape (n_documents,), optional
+        Grouped and not negative; relative: all of them times a constant give the same gradient and
+        Hessian. They may differ within a query if the surrogate is separable, and then multiply the
+        losses of documents, or if its gradient is linear in the targets, and then multiply the
+        targets. With ``1 / P(observed)`` as weight of a document whose label is known only if it
+        was observed, such a loss is an unbiased estimate of the loss with all labels, as long as
+        the normalizer is known.
+
+    Attributes
+    ----------
+    targets : ndarray, shape (n_documents,)
+        Normalized gains. If the surrogate is linear in them, each is multiplied by the weight of
+        its document, divided by the largest weight in the query.
+    offset : float
+        Boosting starts from score 0 for every document. The surrogate is evaluated at ``score +
+        offset``, where `offset` is its best constant score. A common shift does not change a
+        ranking, so models need not store it.
+    scale : float
+        Gradient and Hessian, which contain the weights, are multiplied with it. It makes the mean
+        Hessian over the documents whose weight is not 0 equal to 1 where boosting starts, and does
+        not change the minimizer. With it, the backends' limits and penalties that are compared with
+        sums of Hessians (``min_child_weight``, ``min_sum_hessian_in_leaf``, ``reg_lambda``) are
+        numbers of documents for every surrogate and for weights in any unit.
+
+    Raises
+    ------
+    ValueError
+        If weights differ within a query, and the surrogate does not take that.
+
+    Examples
+    --------
+    >>> from boostrank.surrogates import Squared
+    >>> targets = np.array([1.0, 0.0, 0.0, 1.0])
+    >>> bound = BoundSurrogate(Squared(), targets, Queries.from_sizes([2, 2]))
+    >>> bound.offset, bound.scale
+    (0.5, 1.0)
+    >>> bound.gradient_hessian(np.zeros(4))[0].tolist()
+    [-0.5, 0.5, 0.5, -0.5]
+    """
+
+    surrogate: Surrogate
+
+    def __init__(
+        self, surrogate: Surrogate, targets: Floats, queries: Queries, weights: Floats | None = None
+    ) -> None:
+        self.surrogate = surrogate
+        self.targets = targets
+        self.queries = queries
+        self.weights: Floats | None = None
+        if weights is not None:
+            self.use_weights(weights)
+        self.offset = self.surrogate.best_constant(self.targets, queries, self.weights)
+        self.scale = unit_scale(self.n_weighted(), self._total_hessian())
+        #: How gradient and Hessian are computed in C; None if only the formulas of the surrogate
+        #: are used.
+        self.form: LossForm | None = compiled_form(self.surrogate)
+        #: The parts of the queries in the memory of a device, if arrays are there.
+        self.device_blocks: list[Block] | None = None
+
+    @property
+    def takes_device_arrays(self) -> bool:  # type: ignore[override]
+        """Whether the formulas of the surrogate take arrays of a device."""
+        return self.surrogate.takes_device_arrays
+
+    def use_weights(self, weights: Floats) -> None:
+        """Set the weights of the documents, shape (n_documents,), which are checked and grouped."""
+        if not (self.surrogate.separable or self.surrogate.linear_in_targets):
+            require_equal_weights(weights, self.queries, DOCUMENT_WEIGHTS)
+        if self.surrogate.linear_in_targets:
+            largest = self.queries.repeat(self.queries.max(weights))
+            ones = np.ones_like(weights)
+            self.targets = self.targets * np.divide(weights, largest, out=ones, where=largest > 0)
+            weights = largest
+        self.weights = weights
+
+    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
+        n_rows = BLOCK_ROWS if self.form is None else block_rows()
+        blocks = self.device_blocks or self.queries.blocks(n_rows)
+        for_each(partial(self._write_block, scores, results), blocks)
+
+    def _write_block(
+        self, scores: NDArray[Any], results: tuple[Float32s, Float32s], block: Block
+    ) -> None:
+        _, documents, segments = block
+        values: Floats = scores[documents].astype(np.float64, copy=False)
+        gradient = results[0][documents]
+        hessian = results[1][documents]
+        are_finite = write_derivatives(
+            self.form,
+            self._derivatives,
+            values,
+            self.targets[documents],
+            None if self.weights is None else self.weights[documents],
+            segments,
+            offset=self.offset,
+            scale=self.scale,
+            out=(gradient, hessian),
+        )
+        if not are_finite:
+            self.check_finite(values + self.offset, scores, documents)
+            self.check_finite(gradient, scores, documents)
+            self.check_finite(hessian, scores, documents)
+
+    def n_weighted(self, hessian: NDArray[Any] | None = None) -> int:
+        """Number of documents whose weight is not 0."""
+        if self.weights is None:
+            return self.queries.n_documents
+        return int(np.count_nonzero(self.weights))
+
+    def to_device(self, move: Callable[[Any], Any]) -> BoundSurrogate:
+        """A copy that computes derivatives on a device, to which `move` copies arrays.
+
+        Its loss still needs scores and an objective in the memory of the host.
+        """
+        from boostrank.queries.device_segments import DeviceSegments
+
+        copied = copy(self)
+        copied.form = None
+        copied.targets = move(self.targets)
+        copied.weights = None if self.weights is None else move(self.weights)
+        copied.device_blocks = [
+            Block(queries, documents, DeviceSegments.copy_of(segments, move))
+            for queries, documents, segments in self.queries.blocks(DEVICE_BLOCK_ROWS)
+        ]
+        return copied
+
+    def _total_hessian(self) -> float:
+        """Weighted sum of the Hessian where boosting starts, before it is scaled."""
+        blocks = self.queries.blocks()
+        totals = np.empty(len(blocks))
+
+        def add(number: int) -> None:
+            _, documents, segments = blocks[number]
+            scores = np.full(segments.n_rows, self.offset)
+            _, hessian = self._derivatives(scores, self.targets[documents], segments)
+            if self.weights is None:
+                totals[number] = hessian.sum()
+            else:
+                totals[number] = hessian @ self.weights[documents]
+
+        for_each(add, range(len(blocks)))
+        return float(totals.sum())
+
+    def _derivatives(
+        self, scores: Floats, targets: Floats, queries: Segments
+    ) -> tuple[Floats, Floats]:
+        """Gradient and Hessian of the surrogate, whose shapes are checked.
+
+        NumPy would repeat a single value.
+        """
+        derivatives = self.surrogate.gradient_hessian(scores, targets, queries)
+        shapes = tuple(map(np.shape, derivatives))
+        if shapes != (scores.shape, scores.shape):
+            raise ValueError(
+                f"{self.surrogate!r} returned a gradient and a Hessian of the shapes "
+                f"{list(shapes)}; each must have one value per document, shape {scores.shape}"
+            )
+        return derivatives
+
+
+def compiled_form(surrogate: Surrogate) -> LossForm | None:
+    """The loss of the compiled library that is this surrogate; None if it has none.
+
+    A subclass that does not define the method `compiled_form` itself has none, because its formulas
+    may differ.
+
+    Examples
+    --------
+    >>> from boostrank.surrogates import Poisson, Power, Profiled
+    >>> compiled_form(Power(0, max_step=1))
+    LossForm(name='power', settings=(0.0, 1.0))
+    >>> compiled_form(Profiled(Poisson())) is None
+    True
+    """
+    return surrogate.compiled_form() if "compiled_form" in vars(type(surrogate)) else None
 
 
 def closed_form(surrogate: Surrogate, expected: Floats) -> Floats | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Float32s, Floats
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.ndcg.targets import Normalize
@@ -114,3 +115,117 @@ class Loss(ABC):
     def weights_of_library(self, queries: Queries, weights: Floats | None) -> Floats | None:
         """Weights of documents that the library itself applies; None if the loss applies them."""
         return None
+
+
+class ScaledLoss(BoundLoss):
+    """A loss whose unit is such that the mean Hessian is 1 where boosting starts.
+
+    Attributes
+    ----------
+    surrogate : Loss
+    queries : Queries
+    offset : float
+        Boosting starts from score 0 for every document. The loss is evaluated at ``score +
+        offset``.
+    scale : float
+        Gradient and Hessian, which contain the weights, are multiplied with it. It makes the mean
+        Hessian 1 where boosting starts. So weights are relative: all of them times a constant give
+        the same gradient and Hessian.
+    """
+
+    surrogate: Any
+    offset: float
+    scale: float
+
+    @abstractmethod
+    def n_weighted(self, hessian: NDArray[Any]) -> int:
+        """Number of documents that `scale` averages over, given the Hessian of the first round."""
+
+    @abstractmethod
+    def use_weights(self, weights: Floats) -> None:
+        """Weigh the loss, bound without weights, by those of grouped documents, (n_documents,).
+
+        Raises ValueError if they differ within a query, and the loss does not take that.
+        """
+
+    @abstractmethod
+    def _write(self, scores: NDArray[Any], results: tuple[Float32s, Float32s]) -> None:
+        """Write gradient and Hessian, weighted and scaled, to `results`."""
+
+    def gradient_hessian(
+        self, scores: NDArray[np.floating[Any]], out: tuple[Float32s, Float32s] | None = None
+    ) -> tuple[Float32s, Float32s]:
+        """Gradient and diagonal Hessian, weighted and scaled, each float32, shape (n_documents,).
+
+        Parameters
+        ----------
+        scores : ndarray, shape (n_documents,)
+            Boosting's scores, grouped.
+        out : pair of float32 arrays of shape (n_documents,), optional
+            Arrays to write to. Allocating new arrays takes more time than the arithmetic.
+
+        Raises
+        ------
+        FloatingPointError
+            If a score, gradient or Hessian is not finite. The backends would not notice, and train
+            a wrong model.
+        """
+        if np.shape(scores) != (self.queries.n_documents,):
+            raise ValueError(
+                f"scores must have one value per document, shape ({self.queries.n_documents},); "
+                f"got {np.shape(scores)}"
+            )
+        results = out or (np.empty_like(scores, np.float32), np.empty_like(scores, np.float32))
+        self._write(scores, results)
+        return results
+
+    def _store(
+        self,
+        documents: slice,
+        derivatives: tuple[Floats, Floats],
+        factor: Floats | float,
+        scores: NDArray[Any],
+        results: tuple[Float32s, Float32s],
+    ) -> None:
+        """Write gradient and Hessian of documents, times a factor, to `results`; check them."""
+        for values, result in zip(derivatives, results, strict=True):
+            with np.errstate(over="ignore"):
+                np.multiply(values, factor, out=result[documents])
+            self.check_finite(result[documents], scores, documents)
+
+    def boosting_function(self) -> BoostingFunction:
+        """A function of the scores that writes gradient and Hessian to the same two arrays.
+
+        That is safe because the boosting libraries copy them before the next round.
+        """
+        n_documents = self.queries.n_documents
+        buffers = (np.empty(n_documents, np.float32), np.empty(n_documents, np.float32))
+        return partial(self.gradient_hessian, out=buffers)
+
+    def check_finite(self, values: NDArray[Any], scores: NDArray[Any], documents: slice) -> None:
+        """Raise FloatingPointError unless scores, gradients or Hessians of documents are finite."""
+        are_finite = np.isfinite(values)
+        if are_finite.all():
+            return
+        cause = "its scores are finite, so the loss overflows: lower the learning rate"
+        have_scores = np.isfinite(scores[documents])
+        if not have_scores.all():
+            # Such a score is the cause. It may have changed the values of other documents of its
+            # query.
+            are_finite = have_scores
+            cause = "its scores are not finite: check the features, and lower the learning rate"
+        document = documents.start + int(np.argmin(are_finite))
+        query = int(np.searchsorted(self.queries.indptr, document, side="right")) - 1
+        raise FloatingPointError(
+            f"{self.surrogate!r} has a gradient or Hessian that is not finite at document "
+            f"{document} of query {str(self.queries.ids[query])!r}; {cause}"
+        )
+
+
+def unit_scale(n_documents: float, hessian: float) -> float:
+    """The factor that makes the mean Hessian 1, given the weighted sum of Hessians.
+
+    The factor is 1 if the sum of Hessians is 0. That happens if no query has a relevant document,
+    so that nothing can be learned.
+    """
+    return n_documents / hessian if hessian > 0 else 1.0

@@ -27,7 +27,7 @@ from boostrank.ndcg.long_lists import (
 )
 from boostrank.queries.queries import Queries, require_qid
 from boostrank.queries.segments import Segments
-from boostrank.significance.differences import ROUNDING
+from boostrank.queries.weights import ROUNDING
 from boostrank.theory.decay import lengths_of_lists
 
 # Largest number of documents in memory at a time (tens of MB).

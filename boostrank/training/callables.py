@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.backends.lightgbm.parameters import canonical_names, samples_queries
-from boostrank.inputs.arrays import Floats
+from boostrank.inputs.arrays import Float32s, Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import BoundMeasure, Measure, get_measure
@@ -27,7 +27,6 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Values
 from boostrank.queries.threads import use_threads
 from boostrank.queries.weights import document_weights
-from boostrank.surrogates.bound import Float32s
 from boostrank.surrogates.loss import BoostingFunction, Loss
 from boostrank.training.losses import DEFAULT_LOSS, bind, get_loss
 
@@ -90,7 +89,8 @@ class NativeObjective(DatasetFunction):
         """The function of scores that gives gradient and Hessian."""
         if weights is not None:
             weights = document_weights(weights, queries, may_differ=True)
-        bound = bind(self.loss, as_labels(labels), queries, self.dcg, self.normalize, weights)
+        checked = as_labels(labels, signed=self.dcg.takes_negative)
+        bound = bind(self.loss, checked, queries, self.dcg, self.normalize, weights)
         return bound.boosting_function()
 
     # LightGBM does not look at the names of the parameters but at their number: LGBMRanker passes

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -14,13 +15,14 @@ from boostrank.backends.records import GroupedData
 from boostrank.inputs.arrays import Ints, as_array, check_lengths, finite_numbers
 from boostrank.inputs.checks import refuse
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
-from boostrank.inputs.table import QID, Table
+from boostrank.inputs.table import QID, Table, is_pandas
 from boostrank.ndcg.labels import Labels, as_labels
 from boostrank.queries.groups import numbers_of_groups
 from boostrank.queries.queries import (
     ESTIMATOR_ADVICE,
     Queries,
     check_same_queries,
+    names_of_ids,
     require_qid,
     table_and_qid,
 )
@@ -53,6 +55,7 @@ def training_data(
     *,
     takes_infinity: bool,
     query_features: FeaturesOfLists | None = None,
+    read_labels: Callable[[Any], Labels] = as_labels,
 ) -> tuple[GroupedData, TrainingFeatures]:
     """Find the queries of the data to train on, check everything, and group it by query.
 
@@ -65,6 +68,8 @@ def training_data(
         Whether features may be infinite.
     query_features : FeaturesOfLists, optional
         Not fitted.
+    read_labels : callable
+        Makes labels of the argument `y`.
 
     Returns
     -------
@@ -81,10 +86,10 @@ def training_data(
         raise ValueError(f"{receiver} requires y to be passed, but the target y is None")
     features = TrainingFeatures()
     features._takes_infinity = takes_infinity
-    if isinstance(arguments.qid, str):
-        features.qid_column = arguments.qid
+    given = arguments.table
+    features.qid_columns = names_of_ids(arguments.qid, given) or (QID,)
     table, ids = features_and_qid(
-        arguments.table, arguments.y, arguments.qid, arguments.group, f"{receiver}.fit"
+        given, arguments.y, arguments.qid, arguments.group, f"{receiver}.fit"
     )
     groups = arguments.groups
     if isinstance(groups, str):
@@ -92,17 +97,25 @@ def training_data(
         table, groups = _take_column(table, groups, "groups")
     X = features.learn(table)
     features.query_features = query_features
+    expand: Expansion = None
+    if query_features is not None:
+        expand = partial(_learn_and_expand, query_features, features)
     data = group_data(
         X,
-        as_labels(arguments.y),
+        read_labels(arguments.y),
         ids,
         arguments.sample_weight,
         arguments.init_score,
         arguments.position,
-        _learning_expansion(query_features, features),
+        expand,
         groups,
     )
     _refuse_weights_as_ids(arguments, data)
+    if is_pandas(X):
+        # Imported on use: arrays have no names that say what a column is.
+        from boostrank.queries.id_columns import warn_of_frame
+
+        warn_of_frame(X, data.queries)
     return data, features
 
 
@@ -120,17 +133,11 @@ def _take_column(table: Table, name: str, argument: str) -> tuple[Table, NDArray
     return table.without(name), values
 
 
-def _learning_expansion(
-    query_features: FeaturesOfLists | None, features: TrainingFeatures
-) -> Expansion:
-    """The function that fits the transformer to grouped features, and adds its features."""
-    if query_features is None:
-        return None
-
-    def expand(X: FeatureMatrix, queries: Queries) -> Any:
-        return query_features.learn(X, queries, features).expand(X, queries)
-
-    return expand
+def _learn_and_expand(
+    query_features: FeaturesOfLists, features: TrainingFeatures, X: FeatureMatrix, queries: Queries
+) -> Any:
+    """Fit the transformer to grouped features, and add its features."""
+    return query_features.learn(X, queries, features).expand(X, queries)
 
 
 def _refuse_weights_as_ids(arguments: TrainingArguments, data: GroupedData) -> None:
@@ -155,7 +162,7 @@ def features_and_qid(
     group: ArrayLike | None,
     receiver: str,
     advice: str = ESTIMATOR_ADVICE,
-    column: str = QID,
+    columns: Sequence[str] = (QID,),
 ) -> tuple[Table, NDArray[Any]]:
     """Return the features and one query id per row.
 
@@ -165,7 +172,7 @@ def features_and_qid(
     ----------
     table : Table
     y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
-    qid : array-like, shape (n_documents,), str or None
+    qid : array-like, shape (n_documents,), str, list of str or None
         See :func:`boostrank.queries.queries.table_and_qid`; or the sizes of the queries, as
         `group`.
     group : array-like of int, shape (n_queries,), or None
@@ -174,8 +181,8 @@ def features_and_qid(
         Name of the method or the argument that needs the query ids, for messages.
     advice : str
         How to pass the query ids, for the message that there are none.
-    column : str
-        The column of the table that contains query ids, if it has one.
+    columns : sequence of str
+        The columns or index levels of the table that contain query ids, if it has them.
 
     Raises
     ------
@@ -188,7 +195,7 @@ def features_and_qid(
         query_numbers = _numbers_of_queries(as_sizes(group), table.n_rows)
         _check_sizes_by_key(table, group, query_numbers, "group")
     given = table
-    table, ids = table_and_qid(table, qid, y, column=column, group=query_numbers)
+    table, ids = table_and_qid(table, qid, y, columns=columns, group=query_numbers)
     ids = require_qid(ids, receiver, advice)
     if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) == table.n_rows:
         return table, ids

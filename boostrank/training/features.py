@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -108,8 +108,8 @@ class TrainingFeatures(BaseEstimator):
     ----------
     n_features_in_ : int
     feature_names_in_ : ndarray of str, if the features have names
-    qid_column : str
-        Name of the column that contains query ids, where the data have one.
+    qid_columns : sequence of str
+        Names of the columns or index levels that contain query ids, where the data have them.
     group_column : str or None
         Name of the column that contains groups of queries, if it was given by name.
     categories : ColumnCategories or None
@@ -119,7 +119,7 @@ class TrainingFeatures(BaseEstimator):
     """
 
     n_features_in_: int
-    qid_column = QID
+    qid_columns: Sequence[str] = (QID,)
     group_column: str | None = None
     categories: ColumnCategories | None = None
     query_features: Any = None

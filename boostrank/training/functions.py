@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostrank.inputs.arrays import Floats, as_floats
+from boostrank.inputs.arrays import Float32s, Floats, as_floats
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.ndcg.targets import Normalize
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Values
-from boostrank.surrogates.bound import Float32s
 from boostrank.surrogates.loss import BoostingFunction, BoundLoss, Loss
 
 #: Smallest and largest number of arguments of a function: labels, scores, weights, and sizes of
@@ -85,7 +84,7 @@ class FunctionLoss(Loss):
 
     def check_labels(self, labels: Labels) -> None:
         """Raise ValueError for labels that are no relevance."""
-        labels.require_relevance(self)
+        labels.require_relevance(self, signed=True)
 
     def bind(
         self,

@@ -15,14 +15,15 @@ from boostrank.ndcg.targets import CONSISTENT_NORMALIZATION, Normalize
 from boostrank.queries.queries import Queries
 from boostrank.queries.weights import DOCUMENT_WEIGHTS, require_equal_weights, unit_mean
 from boostrank.surrogates import SURROGATES
-from boostrank.surrogates.bound import ScaledLoss
-from boostrank.surrogates.loss import Loss
+from boostrank.surrogates.loss import Loss, ScaledLoss
 
 #: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md,
 #: "Defaults").
 DEFAULT_LOSS = "softmax"
 #: Extensions enter their losses here, under the names that rankers take.
 ENTRY_POINTS = "boostrank.losses"
+# XGBoost itself would stop with an error, or take the weight of the first document of a query.
+_ONE_WEIGHT = f"XGBoost takes one weight per query. {DOCUMENT_WEIGHTS}"
 #: What rankers take as their parameter `objective`.
 Objective = str | Loss | Callable[..., Any] | None
 
@@ -34,12 +35,15 @@ class LibraryLoss(Loss):
     ----------
     name : str
         Its name in the library.
+    weighs_documents : bool
+        Whether the library multiplies the gradient of each document by its weight.
     """
 
     has_random_trees = False
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, weighs_documents: bool) -> None:
         self.native_objective = name
+        self._weighs_documents = weighs_documents
 
     def __repr__(self) -> str:
         return repr(self.native_objective)
@@ -60,15 +64,17 @@ class LibraryLoss(Loss):
         return
 
     def weights_of_library(self, queries: Queries, weights: Floats | None) -> Floats | None:
-        """Weights with the mean 1, since the library compares its limits with weighted sums.
+        """The weights as the library's own ranker takes them.
 
-        Raises ValueError if they differ within a query: XGBoost would take the weight of the first
-        document, and LightGBM's objectives are no sums over documents.
+        They have the mean 1 only if they are too small or too large for float32.
+
+        Raises ValueError if they differ within a query and the library takes one weight per query.
         """
         if weights is None:
             return None
-        require_equal_weights(weights, queries, DOCUMENT_WEIGHTS)
-        return unit_mean(weights)
+        if not self._weighs_documents:
+            require_equal_weights(weights, queries, _ONE_WEIGHT)
+        return unit_mean(weights, keep_ordinary=True)
 
 
 def is_function(objective: object) -> TypeGuard[Callable[..., Any]]:
@@ -132,7 +138,7 @@ def resolve_loss(library: LibraryParameters, objective: Objective, normalize: st
         name = library.OBJECTIVE_ALIASES.get(objective, objective)
     loss: Loss | None
     if isinstance(name, str) and name in library.NATIVE_OBJECTIVES:
-        loss = LibraryLoss(name)
+        loss = LibraryLoss(name, library.WEIGHS_DOCUMENTS)
     elif is_function(name):
         # Imported on use: few trainings need it.
         from boostrank.training.functions import FunctionLoss
@@ -143,7 +149,10 @@ def resolve_loss(library: LibraryParameters, objective: Objective, normalize: st
         if loss is None:
             names = [*loss_names(), *library.NATIVE_OBJECTIVES]
             expected = f"one of {', '.join(names)}, or a Surrogate, EdgeLoss or function"
-            refuse("objective", objective, expected, did_you_mean(objective, names))
+            # Imported on use, for an error.
+            from boostrank.training.counterparts import question
+
+            refuse("objective", objective, expected, question(library.LIBRARY, objective, names))
         return loss
     if normalize != CONSISTENT_NORMALIZATION:
         raise ValueError(f"normalize={normalize!r} has no meaning for the objective {name!r}")

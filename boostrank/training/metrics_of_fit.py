@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from boostrank.backends.interface import LibraryParameters
+from boostrank.backends.records import Result
 from boostrank.inputs.arrays import Floats, as_list
 from boostrank.inputs.checks import is_number
+from boostrank.inputs.warnings import warn
 from boostrank.metrics import MEASURES, Measure, get_measure
 from boostrank.metrics.names import base_name, parse_name
 from boostrank.ndcg.dcg import DCG
@@ -20,8 +23,10 @@ from boostrank.queries.queries import Queries
 from boostrank.queries.segments import Values
 from boostrank.training.functions import UserFunction
 
-#: The name of a metric, its value, and whether higher is better.
-Result = tuple[str, float, bool]
+if TYPE_CHECKING:
+    from boostrank.training.arguments import RoundArguments
+    from boostrank.training.settings import Settings
+
 _XENDCG = ("rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 #: LightGBM's and XGBoost's names of metrics that we, and what LightGBM prints, call by others.
 _OTHER_NAMES = {
@@ -130,6 +135,47 @@ class BoundSklearnMetric(BoundFunctionMetric):
 Metric = Measure | FunctionMetric
 
 
+def metrics_of_training(
+    settings: Settings, arguments: RoundArguments
+) -> tuple[tuple[Metric, ...], dict[str, str], int | None]:
+    """The metrics of a training, the user's names of them, and the place of the deciding one.
+
+    None in place of it means that each metric may end the training. See
+    :class:`boostrank.training.specification.Metrics`.
+
+    Warns if a name is unknown and there are no validation sets.
+    """
+    native = settings.loss.native_objective
+    library = settings.backend.parameters
+    eval_at = arguments.eval_at
+    if settings.eval_at is not None:
+        eval_at = settings.eval_at
+    parameters = as_list(settings.eval_metric)
+    of_fit = []
+    for metric in as_list(arguments.eval_metric):
+        is_repeated = isinstance(metric, str) and metric in parameters
+        if not is_repeated:
+            of_fit.append(metric)
+    deciding: int | None = 0
+    if parameters and not of_fit:
+        deciding = library.DECIDING_METRIC
+    is_own = native is not None and (of_fit or parameters or settings.k is None)
+    asked = Asked(of_fit, parameters, eval_at, deciding)
+    if native is not None and is_own:
+        default = library.native_metric(native, settings.native)
+        asked = of_library(library, asked, default, bool(arguments.has_eval_set))
+    try:
+        metrics, names = as_metrics(
+            [*asked.of_fit, *asked.of_parameters], asked.eval_at, settings.dcg
+        )
+    except ValueError as error:
+        if arguments.has_eval_set is not False or settings.validation_fraction is not None:
+            raise
+        warn(f"eval_metric: {error}. Without validation queries, metrics are not computed")
+        return (), {}, 0
+    return metrics, names, asked.deciding
+
+
 def as_metrics(
     eval_metric: object, eval_at: object = None, dcg: DCG | None = None
 ) -> tuple[tuple[Metric, ...], dict[str, str]]:
@@ -179,6 +225,69 @@ def as_metrics(
         else:
             expanded.append(_as_metric(metric))
     return tuple(expanded), names
+
+
+class Asked(NamedTuple):
+    """The metrics that a user asked for, and which of their results decides on early stopping.
+
+    Attributes
+    ----------
+    of_fit, of_parameters : list
+        Names, measures and functions that were given to ``fit``, and as parameters of the ranker.
+    eval_at : int or list of int, optional
+    deciding : int or None
+        The place of the result; None means that each metric may end the training.
+    """
+
+    of_fit: list[Any]
+    of_parameters: list[Any]
+    eval_at: object
+    deciding: int | None
+
+
+def of_library(
+    library: LibraryParameters,
+    asked: Asked,
+    default: tuple[str, tuple[int | None, ...]],
+    has_eval_set: bool,
+) -> Asked:
+    """The metrics beside an objective of the library, as its own ranker has them.
+
+    Parameters
+    ----------
+    library : LibraryParameters
+    asked : Asked
+    default : tuple of str and tuple of int
+        The metric of the objective and its cutoffs.
+    has_eval_set : bool
+        Whether the user gave validation sets, as to the library's own ranker.
+    """
+    if has_eval_set and library.OWN_METRICS:
+        return _with_added_metric(library.OWN_METRICS, asked, default)
+    if asked.of_fit or asked.of_parameters or asked.eval_at is not None:
+        return asked
+    return Asked([default[0]], [], default[1], -1)
+
+
+def _with_added_metric(
+    own_metrics: Mapping[str, str], asked: Asked, default: tuple[str, tuple[int | None, ...]]
+) -> Asked:
+    """The metrics of LGBMRanker, which adds that of its objective to those of ``fit``.
+
+    They are those that were asked for if it does not have one of them.
+    """
+    given = [*asked.of_fit, *asked.of_parameters]
+    functions = [metric for metric in given if not isinstance(metric, str)]
+    names = [name for name in given if isinstance(name, str) and not _is_no_metric(name)]
+    if not set(names) <= own_metrics.keys() or any(isinstance(one, Measure) for one in functions):
+        return asked
+    own = [own_metrics[name] for name in names]
+    if not asked.of_parameters:
+        own.append(default[0])
+    # LightGBM sorts the cutoffs, and computes functions last. A dict keeps the first of two equal
+    # metrics.
+    cutoffs = sorted(as_list(default[1] if asked.eval_at is None else asked.eval_at))
+    return Asked([*dict.fromkeys(own), *functions], [], cutoffs, None)
 
 
 def _is_no_metric(metric: object) -> bool:

@@ -9,22 +9,32 @@ from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numpy.random import RandomState
+from numpy.typing import ArrayLike
 
 from boostrank.backends.interface import Backend, LibraryParameters
-from boostrank.inputs.arrays import Bools
-from boostrank.inputs.checks import check_choice, check_count, check_number, refuse
+from boostrank.inputs.arrays import Bools, Ints
+from boostrank.inputs.checks import (
+    EstimatorSeed,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    refuse,
+)
 from boostrank.inputs.warnings import warn
 from boostrank.ndcg.dcg import DCG, Discount
-from boostrank.ndcg.gains import Gain
+from boostrank.ndcg.gains import Gain, is_rank
+from boostrank.ndcg.labels import Labels, Relevance, as_labels
 from boostrank.ndcg.targets import Normalize
-from boostrank.queries.queries import draw_queries_to_hold_out
+from boostrank.queries.queries import draw_queries_to_hold_out, n_to_hold_out
 from boostrank.surrogates.loss import Loss
 from boostrank.training.losses import DEFAULT_LOSS, resolve_loss
-from boostrank.training.translation import Values, translate
 
 if TYPE_CHECKING:
     from boostrank.training.query_features import QueryFeatures
+    from boostrank.training.translation import Values
 
 #: A function of the name and the value of a parameter, which raises ValueError for a value without
 #: a meaning.
@@ -56,6 +66,8 @@ RULES: Mapping[str, Rule] = {
     "reg_lambda": NOT_NEGATIVE,
     "early_stopping_rounds": integer(1),
     "validation_fraction": partial(check_number, above=0, below=1),
+    "validation": one_of("random", "last"),
+    "lower_is_better": check_flag,
     "n_jobs": integer(),
 }
 #: Parameters besides those of the boosting library that may be None.
@@ -64,6 +76,7 @@ OPTIONAL = (
     "subsample_queries",
     "early_stopping_rounds",
     "validation_fraction",
+    "lower_is_better",
     "importance_type",
 )
 
@@ -93,8 +106,9 @@ class Settings:
     ----------
     backend : Backend
     loss : Loss
-    gain, discount, k, normalize, n_estimators, learning_rate, subsample_queries, colsample_bytree,
-    colsample_bynode, early_stopping_rounds, validation_fraction, random_state, n_jobs
+    gain, lower_is_better, discount, k, normalize, n_estimators, learning_rate, subsample_queries,
+    colsample_bytree, colsample_bynode, early_stopping_rounds, validation_fraction, validation,
+    random_state, n_jobs
         The parameters of the ranker.
     query_features : QueryFeatures or None
         The transformer that the parameter stands for, not fitted.
@@ -113,6 +127,7 @@ class Settings:
     backend: Backend
     loss: Loss
     gain: Gain
+    lower_is_better: bool | None
     discount: Discount
     k: int | float | None
     normalize: Normalize
@@ -123,8 +138,9 @@ class Settings:
     colsample_bynode: float | None
     early_stopping_rounds: int | None
     validation_fraction: float | None
+    validation: str
     query_features: QueryFeatures | None
-    random_state: int | RandomState | None
+    random_state: EstimatorSeed
     n_jobs: int | None
     eval_metric: object
     eval_at: object
@@ -166,6 +182,9 @@ class Settings:
         refused = library.refused_parameters({**by_native_name, **native}, loss.native_objective)
         handed_on: Values = {}
         if native:
+            # Imported on use: many trainings have no native parameters.
+            from boostrank.training.translation import translate
+
             values, handed_on = translate(library, refused, values, native, defaults)
             check_values(values, rules, library.PARAMETERS)
         if loss.native_objective and values["subsample_queries"] not in (None, 1):
@@ -173,6 +192,11 @@ class Settings:
                 f"subsample_queries={values['subsample_queries']} is not for "
                 f"{loss.native_objective!r}, which {library.LIBRARY} computes: set subsample, the "
                 "share of the rows"
+            )
+        if values["lower_is_better"] and not is_rank(values["gain"]):
+            raise ValueError(
+                "lower_is_better=True needs gain='rank': only with it do labels have no zero from "
+                f"which gains are counted; got gain={values['gain']!r}"
             )
         unused = frozenset(refused.keys() & set(library.PARAMETERS.values()))
         if unused:
@@ -218,14 +242,45 @@ class Settings:
                 f"early_stopping_rounds needs validation queries: give {name} or "
                 "validation_fraction"
             )
+        if self.validation == "last" and not holds_out:
+            raise ValueError(
+                "validation='last' says which queries validation_fraction holds out: give it too"
+            )
         if early_stopping_metric is not None and not stops_early:
             raise ValueError("early_stopping_metric needs early_stopping_rounds")
 
-    def kept_lists(self, n_lists: int, random_state: RandomState) -> Bools | None:
-        """Mask of the lists to train on; None if `validation_fraction` holds none out."""
-        if self.validation_fraction is None:
+    def as_labels(self, y: ArrayLike | Labels, *, signed: bool = False) -> Labels:
+        """Labels of which larger ones are better: an array is negated with `lower_is_better`.
+
+        Relevance that this method has returned stays as it is. It may be negative if `signed`, and
+        with the gain "rank".
+        """
+        labels = as_labels(y, signed=signed or self.dcg.takes_negative)
+        if not self.lower_is_better:
+            return labels
+        if not isinstance(labels, Relevance):
+            raise ValueError(
+                f"lower_is_better=True needs labels that are numbers; got {type(labels).__name__}"
+            )
+        return labels if labels is y else Relevance(-labels.relevance)
+
+    def kept_queries(self, lists: Ints, random_state: RandomState) -> Bools | None:
+        """Mask of the queries to train on; None if `validation_fraction` holds none out.
+
+        Queries of one number in `lists`, shape (n_queries,), are copies, and stay together: where a
+        query is among the last ones, which are held out, so are its earlier copies.
+        """
+        fraction = self.validation_fraction
+        if fraction is None:
             return None
-        return ~draw_queries_to_hold_out(n_lists, self.validation_fraction, random_state)
+        if self.validation == "random":
+            return ~draw_queries_to_hold_out(int(lists.max()) + 1, fraction, random_state)[lists]
+        kept = ~np.isin(lists, lists[-n_to_hold_out(len(lists), fraction) :])
+        if not kept.any():
+            raise ValueError(
+                "validation='last' leaves no query to train on: all are copies of the last ones"
+            )
+        return kept
 
 
 def _refuse_unused(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,23 +13,12 @@ from boostrank.backends.records import BAR, TrainingSpecification
 from boostrank.inputs import checks
 from boostrank.inputs.arrays import as_list
 from boostrank.training import defaults
+from boostrank.training.arguments import RoundArguments
 from boostrank.training.features import TrainingFeatures
 from boostrank.training.settings import Settings
 
 if TYPE_CHECKING:
     from boostrank.training.metrics_of_fit import Metric
-
-
-@dataclass(frozen=True)
-class RoundArguments:
-    """The arguments of ``fit`` about its rounds, with `init_model` as a booster."""
-
-    eval_metric: object = None
-    eval_at: object = None
-    early_stopping_metric: str | None = None
-    callbacks: Sequence[Any] | None = None
-    verbose: bool | int | str = False
-    init_model: Any = None
 
 
 @dataclass(frozen=True)
@@ -43,13 +31,14 @@ class Metrics:
         An empty tuple means the default measure of the labels.
     names : dict of str to str
         The names that the user has for them, by their own.
-    deciding : int
-        The place of the one that decides on early stopping, if the user names none.
+    deciding : int or None
+        The place of the one that decides on early stopping, if the user names none; None means that
+        each of them may end the training, as in LGBMRanker.
     """
 
     metrics: tuple[Metric, ...]
     names: dict[str, str]
-    deciding: int
+    deciding: int | None
 
 
 def specify(
@@ -74,7 +63,7 @@ def specify(
     rate = parameters[backend.parameters.PARAMETERS["learning_rate"]]
     rounds = defaults.rounds(settings, rate, stops_early)
     metrics = _metrics(settings, arguments)
-    deciding: str | int = metrics.deciding
+    deciding: str | int | None = metrics.deciding
     if arguments.early_stopping_metric is not None:
         deciding = arguments.early_stopping_metric
     n_earlier = 0
@@ -131,7 +120,7 @@ def library_parameters(
         parameters["seed"] = int(seed)
     elif seed is not None:
         parameters["seed"] = int(random_state.randint(2**31 - 1))
-    return {**parameters, **native}
+    return {name: checks.plain_number(value) for name, value in {**parameters, **native}.items()}
 
 
 def _check_verbose(verbose: bool | int | str) -> None:
@@ -144,33 +133,13 @@ def _check_verbose(verbose: bool | int | str) -> None:
 def _metrics(settings: Settings, arguments: RoundArguments) -> Metrics:
     """The metrics of ``fit``, and then those of the parameters.
 
-    The library's own objectives have the metrics of its own ranker, of which the last one decides,
-    if there are no others and no cutoff.
+    The library's own objectives have the metrics of its own ranker, if all names are the library's.
     """
     native = settings.loss.native_objective
     has_none = arguments.eval_metric is None and settings.eval_metric is None
     if native is None and has_none and arguments.eval_at is None and settings.eval_at is None:
         return Metrics((), {}, 0)
     # Imported on use: most trainings have no metrics.
-    from boostrank.training.metrics_of_fit import as_metrics
+    from boostrank.training.metrics_of_fit import metrics_of_training
 
-    library = settings.backend.parameters
-    eval_at = arguments.eval_at
-    if settings.eval_at is not None:
-        eval_at = settings.eval_at
-    parameters = as_list(settings.eval_metric)
-    of_fit = []
-    for metric in as_list(arguments.eval_metric):
-        is_repeated = isinstance(metric, str) and metric in parameters
-        if not is_repeated:
-            of_fit.append(metric)
-    deciding = 0
-    if parameters and not of_fit:
-        deciding = library.DECIDING_METRIC
-    has_none = not of_fit and not parameters
-    if has_none and native is not None and eval_at is None and settings.k is None:
-        name, eval_at = library.native_metric(native, settings.native)
-        of_fit = [name]
-        deciding = -1
-    metrics, names = as_metrics([*of_fit, *parameters], eval_at, settings.dcg)
-    return Metrics(metrics, names, deciding)
+    return Metrics(*metrics_of_training(settings, arguments))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from numpy.random import RandomState
 
@@ -13,10 +14,10 @@ from boostrank.backends.interrupts import defer_interrupts
 from boostrank.backends.left_out_queries import best_round
 from boostrank.backends.models import warn_without_splits
 from boostrank.backends.records import GroupedData, Trained, TrainingSpecification, ValidationSet
-from boostrank.inputs.arrays import Bools, Floats, as_floats
+from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import as_random_state, named_part
 from boostrank.inputs.warnings import warn
-from boostrank.ndcg.labels import Labels
+from boostrank.ndcg.labels import Labels, Relevance
 from boostrank.queries.threads import use_threads
 from boostrank.training.arguments import EvalArguments, TrainingArguments
 from boostrank.training.data import training_data
@@ -54,15 +55,12 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
     `receiver` is the name of the class of the ranker, for messages.
     """
     random_state = as_random_state(settings.random_state)
-    # Validation sets are compared with the labels as they were given.
-    shifted = arguments
-    if settings.loss.native_objective == "rank:pairwise":
-        shifted = _with_labels_from_0(arguments)
     data, features = training_data(
         receiver,
-        shifted,
+        arguments,
         takes_infinity=settings.backend.takes_infinity(settings.native),
         query_features=settings.query_features,
+        read_labels=partial(_labels_to_train, settings),
     )
     weights = data.labels.weighted(data.weights, data.queries)
     if weights is not None:
@@ -71,12 +69,22 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
             # The libraries would count the documents of the others, in leaves and in bins.
             data = data.take(has_weight)
     data.labels.warn_of_large(settings.gain)
+    if settings.lower_is_better is None and not settings.dcg.takes_negative:
+        _warn_of_places(data)
     kept = None
     if settings.validation_fraction is not None:
-        numbers = data.numbers_to_draw()
-        kept_lists = settings.kept_lists(int(numbers.max()) + 1, random_state)
-        kept = None if kept_lists is None else kept_lists[numbers]
+        kept = settings.kept_queries(data.numbers_to_draw(), random_state)
     return PreparedData(arguments, data, features, kept, random_state)
+
+
+def _warn_of_places(data: GroupedData) -> None:
+    """Warn of labels that are 1, 2, ..., n in each query; grades have the label 0 too."""
+    labels = data.labels.per_document
+    if labels.min() == 1:
+        # Imported on use: few trainings need it.
+        from boostrank.ndcg.ranks import warn_of_places
+
+        warn_of_places(labels, data.queries)
 
 
 def train_prepared(
@@ -96,7 +104,8 @@ def train_prepared(
             from boostrank.training.validation import eval_sets
 
             for data_set in eval_sets(evaluation, prepared.arguments):
-                validation.append(data_set.bind(specification, data, prepared.features))
+                bound = data_set.bind(specification, data, prepared.features, settings.as_labels)
+                validation.append(bound)
         if transformer is not None and transformer.cut_copies:
             data, kept = transformer.with_cut_copies(data, kept, prepared.random_state)
         remaining = data
@@ -157,16 +166,17 @@ def _hold_out(
     return remaining, ValidationSet("valid_0", held_out, metrics, is_named=False)
 
 
-def _with_labels_from_0(arguments: TrainingArguments) -> TrainingArguments:
-    """The arguments with labels that are shifted to 0 or more, if some are negative.
+def _labels_to_train(settings: Settings, y: Any) -> Labels:
+    """Labels of which larger ones are better.
 
     XGBoost's "rank:pairwise" looks only at which label is larger, and measures need labels of 0 or
-    more.
+    more: there, labels that may be negative are shifted to 0 or more.
     """
-    if isinstance(arguments.y, Labels):
-        return arguments
-    labels = as_floats(arguments.y, "y")
-    return replace(arguments, y=labels - min(0.0, labels.min(initial=0.0)))
+    is_pairwise = settings.loss.native_objective == "rank:pairwise"
+    labels = settings.as_labels(y, signed=is_pairwise)
+    if is_pairwise and isinstance(labels, Relevance):
+        return Relevance(labels.relevance - min(0.0, labels.relevance.min()))
+    return labels
 
 
 def _choice_of_rounds(specification: TrainingSpecification, trained: Trained) -> str:

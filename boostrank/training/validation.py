@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import named_part, refuse
 from boostrank.inputs.table import Table
 from boostrank.metrics.base import Measure
+from boostrank.metrics.labels import warn_of_fractions
 from boostrank.metrics.registry import default_measure
-from boostrank.ndcg.labels import as_labels
+from boostrank.ndcg.labels import Labels
 from boostrank.training.arguments import EvalArguments, TrainingArguments
 from boostrank.training.data import features_and_qid, group_data
 from boostrank.training.features import TrainingFeatures, check_features
@@ -52,9 +53,15 @@ class EvalSet:
     is_named: bool
 
     def bind(
-        self, specification: TrainingSpecification, data: GroupedData, features: TrainingFeatures
+        self,
+        specification: TrainingSpecification,
+        data: GroupedData,
+        features: TrainingFeatures,
+        read_labels: Callable[[Any], Labels],
     ) -> ValidationSet:
         """Check the set, group it by query, and bind the metrics to it.
+
+        `read_labels` makes labels of the argument `y`.
 
         `data` and `features` are those of the training. If this set is the training data, they are
         grouped already, unless it has weights of its own or there are initial scores.
@@ -62,11 +69,13 @@ class EvalSet:
         replaced = (self.sample_weight, self.init_score, data.init_score)
         is_same = self.is_training and all(values is None for values in replaced)
         with named_part(f"validation set {self.name!r}"):
-            grouped = data if is_same else self._grouped(features)
+            grouped = data if is_same else self._grouped(features, read_labels)
             metrics = bind_metrics(specification, grouped, None if is_same else grouped.weights)
         return ValidationSet(self.name, grouped, metrics, self.is_training, self.is_named)
 
-    def _grouped(self, features: TrainingFeatures) -> GroupedData:
+    def _grouped(
+        self, features: TrainingFeatures, read_labels: Callable[[Any], Labels]
+    ) -> GroupedData:
         """The data, checked against the features of the training data and grouped by query."""
         table, ids = features_and_qid(
             Table(self.X),
@@ -75,10 +84,10 @@ class EvalSet:
             self.group,
             "eval_set",
             _EVAL_ADVICE,
-            features.qid_column,
+            features.qid_columns,
         )
         X = check_features(features, table.without(features.group_column))
-        labels = as_labels(self.y)
+        labels = read_labels(self.y)
         expand = None
         if features.query_features is not None:
             expand = features.query_features.expand_new
@@ -181,6 +190,7 @@ def bind_metrics(
     """
     labels, queries = data.labels, data.queries
     metrics = specification.metrics or (default_measure(labels, specification.dcg),)
+    warn_of_fractions(metrics, labels.values)
     means = None if weights is None else queries.sum(weights) / queries.sizes
     return [
         metric.bind(labels, queries, means if isinstance(metric, Measure) else weights)

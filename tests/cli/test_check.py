@@ -51,3 +51,15 @@ def test_a_click_log_is_examined(run, tmp_path):
     path.write_text("qid,document,position,click\n007,1,1,1\n7,1,1,0\n1e1,3,1,0\n10,3,1,0\n")
     assert "n_documents=4, n_queries=4" in run("check", "--clicks", path, code=1)
     assert "cannot be read as a table" in run("check", "--clicks", __file__, code=2)
+
+
+def test_a_click_log_with_other_values_than_numbers_is_named(run, tmp_path):
+    path = tmp_path / "log.csv"
+    head = "qid,document,position,click,session\n7,a,1,0,s\n"
+    path.write_text(f"{head}7,b,2nd,1,s\n")
+    error = run("check", "--clicks", path, code=2)
+    assert f"{path}: the column 'position' must have numbers, and some rows have texts" in error
+    assert "'position' ('2nd' in 1; the first in row 2)" in error
+    path.write_text(f"{head}7,b,2,,s\n")
+    error = run("check", "--clicks", path, code=2)
+    assert error == f"error: {path}: the column 'click' has no value in row 2\n"

@@ -150,3 +150,96 @@ def test_a_table_is_divided_by_query_and_equal_trees_are_random(
     assert run("compare", folder, code=130).startswith(
         "The same command does not repeat finished trainings, if --resu"
     )
+
+
+def labelled(path, data, labels):
+    frame = pd.DataFrame(data.X[:, :3]).add_prefix("x").assign(qid=data.qid, label=labels)
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_the_rankers_of_the_libraries_have_the_gain_of_the_comparison(run, data, tmp_path):
+    grades = data.y.clip(0, 4).astype(int)
+    quick = ["--folds", 2, "--output", tmp_path / "t.csv", "--rankers", "LGBMRanker,XGBRanker"]
+    path = labelled(tmp_path / "d.csv", data, grades * 20)
+    run("compare", path, *quick, "--gain", "linear")
+    seen = pd.read_csv(tmp_path / "t.csv")["mean"]
+    X = pd.read_csv(path)[["x0", "x1", "x2"]].to_numpy()
+    rankers = {
+        "a": lightgbm.LGBMRanker(verbose=-1, label_gain=[*range(81)]),
+        "b": xgboost.XGBRanker(ndcg_exp_gain=False),
+    }
+    cv = br.QueryKFold(2, shuffle=True, random_state=0)
+    measure = br.metrics.get_measure("ndcg@10", gain="linear")
+    expected = br.compare(rankers, X, grades * 20, data.qid, cv=cv, measures=measure)
+    pd.testing.assert_series_equal(seen, expected.table["mean"])
+    # Without an option, LightGBM gets the gain 2^y - 1 of labels above 30.
+    run("compare", path, *quick[:-1], "LGBMRanker,LightGBMRanker")
+    one_line = run("compare", path, *quick, code=2)
+    assert one_line.startswith(
+        "error: of the labels, the largest one is 80, and XGBRanker takes only whole labels up to "
+        "31 with the gain 2^y - 1 (--gain linear takes all). Or use --rankers LGBMRanker\n"
+    )
+    path = labelled(tmp_path / "d.csv", data, grades / 2)
+    assert "one is 0.5, and LGBMRanker takes only whole labels up to 10,000; XGBRanker takes" in (
+        run("compare", path, *quick, code=2)
+    )
+    run("compare", path, *quick[:-1], "XGBRanker,XGBoostRanker", "--gain", "linear")
+    path = labelled(tmp_path / "d.csv", data, grades * 1000)
+    for option in ([], ["--gain", "exp2"]):
+        error = run("compare", path, *quick, *option, code=2)
+        assert "takes labels up to 1,000, and the largest one is 4000: use --gain linear" in error
+
+
+def test_labels_that_are_equal_within_queries_are_not_compared(run, data, tmp_path, folder):
+    path = labelled(tmp_path / "d.csv", data, data.qid % 3)
+    error = run("compare", path, code=2)
+    assert "in every query, all documents have the same label" in error
+    assert "there is nothing to compare. Give labels that differ within queries" in error
+    for part in ("train", "vali", "test"):
+        (tmp_path / "Fold1").mkdir(exist_ok=True)
+        (tmp_path / "Fold1" / f"{part}.txt").write_text("1 qid:1 1:0.5\n1 qid:1 1:2\n0 qid:2 1:1\n")
+    assert "there is nothing to compare" in run("compare", tmp_path, code=2)
+
+
+def test_an_error_of_a_library_is_its_message_without_a_stack(run, folder, monkeypatch):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(importlib.import_module("boostrank.cli.compare"), "compare_rankers", fail)
+    for error in (
+        lightgbm.basic.LightGBMError("label is wrong"),
+        xgboost.core.XGBoostError("label is wrong\nStack trace:\n  [bt] (0) libxgboost.so"),
+    ):
+        error.add_note("while a was trained")
+        assert run("compare", folder, code=2) == "error: label is wrong (while a was trained)\n"
+
+
+def test_groups_are_a_column_that_is_no_feature(run, folder, tmp_path):
+    X, y, qid = br.make_ranking(24, n_documents=6, random_state=0)
+    users = [f"user {query // 3}" for query in qid]
+    frame = pd.DataFrame(X).add_prefix("x").assign(session=qid, user=users, grade=y)
+    path = tmp_path / "log.csv"
+    frame.to_csv(path, index=False)
+    common = ["--qid", "session", "--rankers", "XGBRanker,LightGBMRanker", "--folds", 2]
+    out = run("compare", path, *common, "--group", "user", "--output", tmp_path / "t.csv")
+    assert f"{path}: 24 queries in 8 groups, {len(y)} documents, 2 folds.\n" in out
+    assert "paired randomization test over groups" in " ".join(out.split())
+    rankers = {
+        "XGBRanker()": xgboost.XGBRanker(random_state=0),
+        "LightGBMRanker()": br.LightGBMRanker(random_state=0),
+    }
+    cv = br.QueryKFold(2, shuffle=True, random_state=0)
+    expected = br.compare(rankers, X, y, qid, cv=cv, groups=users, measures="ndcg@10").table
+    table = pd.read_csv(tmp_path / "t.csv")
+    pd.testing.assert_frame_equal(table.assign(seconds=1.0), expected.assign(seconds=1.0))
+    for arguments, message in (
+        ([path, *common, "--group", "usr"], "--group: .* has no column 'usr' .did you mean 'user'"),
+        ([folder / "all.txt", "--group", "user"], "--group needs a CSV, TSV or Parquet file"),
+        (["--group", "user"], "--group needs a CSV, TSV or Parquet file"),
+    ):
+        assert re.search(message, run("compare", *arguments, code=2, errors=True))
+    frame.loc[3, "user"] = None
+    frame.to_csv(path, index=False)
+    error = run("compare", path, *common, "--group", "user", code=2, errors=True)
+    assert "the group (column 'user') is missing in row 4" in " ".join(error.split())

@@ -60,6 +60,7 @@ def test_all_formats_have_the_same_documents(files, table, name):
     assert qid.tolist() == table["query"].tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.* look the same")
 @pytest.mark.parametrize(
     ("ids", "expected"),
     [
@@ -122,6 +123,7 @@ def test_numbers_of_text_are_rounded_correctly(tmp_path):
     assert X["x"].tolist() == [float(text) for text in texts]
 
 
+@pytest.mark.filterwarnings("ignore::boostrank.queries.id_columns.IdWarning")
 def test_missing_values_of_text_files(run, tmp_path):
     texts = [text for text in STR_NA_VALUES if text]
     rows = "".join(f"{text},1,{text},{text},5\n" for text in texts)
@@ -138,7 +140,7 @@ def test_missing_values_of_text_files(run, tmp_path):
         "in 1; the" in error
     )
     assert (
-        "use --missing '?,\\N,-,red,blue'. Leave out what is no feature (--drop), or make it"
+        "use --missing '?,\\N,-,red,blue'. Leave out what is no feature (--drop z), or make it"
         in error
     )
     marks, quick = ["--missing", "?", "--missing", "\\N,-"], ["--drop", "z", "--rounds", 2]
@@ -175,7 +177,7 @@ def test_missing_values_of_text_files(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("", {}, "PATH cannot be read as a table: "),
+        ("", {}, "PATH is empty: its first line must have the names of the columns"),
         (
             "1,2,3\n4,5,6\n",
             {},

@@ -196,3 +196,71 @@ def test_bad_input_is_one_line_and_exit_code_2(run, trec, folder, tmp_path, argu
     error = run("evaluate", *filled.split(), code=2)
     assert message in " ".join(error.split())
     assert re.match("error: ", error)
+
+
+def test_scores_that_are_too_few_or_too_many_are_named(run, folder, tmp_path, data):
+    path, file = folder / "all.txt", tmp_path / "s.txt"
+    n_rows = len(data.y)
+    np.savetxt(file, np.arange(n_rows - 3))
+    error = run("evaluate", path, file, code=2)
+    assert f"{file} has {n_rows - 3:,} scores for the {n_rows:,} documents of {path}: the" in error
+    query = data.qid[n_rows - 3]
+    assert f"without a score is in row {n_rows - 2:,}, of the query '{query}'; predict" in error
+    np.savetxt(file, np.arange(n_rows + 2))
+    assert f"documents of {path}, 2 too many: predict" in run("evaluate", path, file, code=2)
+
+
+@pytest.mark.filterwarnings("default")
+def test_labels_that_are_equal_within_queries_are_named(run, tmp_path):
+    (tmp_path / "t.csv").write_text("qid,label,x\n1,2,0\n1,2,1\n2,0,0\n2,0,1\n3,1,1\n")
+    (tmp_path / "s.txt").write_text("1\n2\n3\n4\n5\n")
+    warning = run("evaluate", tmp_path / "t.csv", tmp_path / "s.txt", errors=True)
+    assert f"warning: {tmp_path / 't.csv'}: in every query, all documents have the same" in warning
+    (tmp_path / "t.csv").write_text("qid,label,x\n1,2,0\n1,1,1\n2,0,0\n2,0,1\n3,1,1\n")
+    assert run("evaluate", tmp_path / "t.csv", tmp_path / "s.txt", errors=True) == ""
+
+
+def test_groups_of_scores_give_intervals(run, tmp_path):
+    X, y, qid = br.make_ranking(20, n_documents=6, random_state=0)
+    users = [f"user {query // 2}" for query in qid]
+    path = tmp_path / "log.csv"
+    pd.DataFrame({"session": qid, "user": users, "grade": y}).to_csv(path, index=False)
+    pd.DataFrame({"score": X[:, 0]}).to_csv(tmp_path / "s.csv", index=False)
+    common = ["evaluate", path, tmp_path / "s.csv", "--qid", "session", "--measures", "ndcg@3,map"]
+    out = run(*common, "--group", "user", "--output", tmp_path / "t.csv", width=120)
+    expected = br.evaluate(y, X[:, 0], qid, ["ndcg@3", "map"], groups=users)
+    ends = expected[["mean", "low", "high"]]
+    assert out.splitlines()[1].split() == ["measure", "value", "low", "high", "settings"]
+    for line, numbers in zip(out.splitlines()[3:5], ends.to_numpy(), strict=True):
+        assert line.split()[1:4] == [f"{number:.6f}" for number in numbers]
+    table = pd.read_csv(tmp_path / "t.csv")
+    assert list(table) == ["metric", "value", "low", "high"]
+    np.testing.assert_allclose(table.iloc[:, 1:], ends, atol=1e-15)
+    error = run(*common, "--group", "usr", code=2, errors=True)
+    assert "has no column 'usr' (did you mean 'user'?)" in " ".join(error.split())
+
+
+def test_groups_of_runs_are_a_table(run, trec, tmp_path):
+    qrels = br.read_qrels(trec / "qrels.txt")
+    runs = {
+        name: br.read_run(trec / file)
+        for name, file in (("BM25", "bm25.run"), ("Dense", "dense.run.gz"))
+    }
+    topics = {query: i // 4 for i, query in enumerate(qrels["query_id"].unique())}
+    path = tmp_path / "topics.tsv"
+    pd.DataFrame({"query_id": topics.keys(), "topic": topics.values()}).to_csv(
+        path, sep="\t", index=False
+    )
+    files = [trec / "bm25.run", trec / "dense.run.gz"]
+    common = ["evaluate", "--qrels", trec / "qrels.txt", "--measures", "AP", "--group", path]
+    out = run(*common, "--run", files[0], "--run", files[1], "--output", tmp_path / "t.csv")
+    assert out.startswith("40 queries in 10 groups, 2 runs\n")
+    assert "randomization test over groups" in " ".join(out.split())
+    expected = br.compare_runs(qrels, runs, "AP", groups=topics).table
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "t.csv"), expected)
+    out = run(*common, "--run", files[0], width=120)
+    row = br.evaluate_run(qrels, runs["BM25"], "AP", groups=topics).iloc[0]
+    assert table_rows(out)[0][1] == f"{row['mean']:.6f}"
+    assert table_rows(out)[0][2].startswith(f"{row['low']:.6f}  {row['high']:.6f}  ")
+    error = run(*common[:-1], "topics", "--run", files[0], code=2, errors=True)
+    assert "--group needs a CSV, TSV or Parquet file, and topics is none" in error

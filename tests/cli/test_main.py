@@ -150,7 +150,7 @@ def test_a_wrong_line_is_answered_with_a_whole_one(run, folder, arguments, line,
             "evaluate d[x][red]y[/].txt TMP/scores",
             "error: d[x][red]y[/].txt: No such file or directory",
         ),
-        ("evaluate DATA TMP/one_score", "y_score has 1"),
+        ("evaluate DATA TMP/one_score", "has 1 scores for the "),
         ("check softmx", "got 'softmx' (did you mean 'softmax'?)"),
     ],
 )

@@ -18,8 +18,9 @@ from boostrank.inputs.checks import as_random_state
 from boostrank.inputs.table import Table
 from boostrank.queries.queries import Queries
 from boostrank.queries.threads import n_threads
+from boostrank.training.arguments import RoundArguments
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.specification import RoundArguments, specify
+from boostrank.training.specification import specify
 
 
 def prepared(rows, ranker=None, validation=None, is_selected=None, eval_metric=None):
@@ -76,7 +77,7 @@ def test_a_worker_without_validation_data_has_a_row_that_does_not_count(eval_met
     [
         (br.LightGBMRanker("lambdarank"), [ROWS[0], ROWS[1] + 0.5, ROWS[2]], "lambdarank takes"),
         (
-            br.LightGBMRanker("lambdarank"),
+            br.XGBoostRanker("rank:ndcg"),
             [*ROWS, np.arange(1.0, 6.0)],
             "sample_weight differs within query",
         ),

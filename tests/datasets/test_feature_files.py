@@ -124,6 +124,7 @@ def test_parquet_files_in_row_groups(frame, tmp_path):
 CONTENTS = {
     "empty": b"",
     "text": b"no features",
+    "part.csv": b"qid,label,x\n1,0,0.5\n",
     "cut": b"\x93NUMPY\x01\x00",
     "cut-parquet": b"PAR1",
 }
@@ -143,6 +144,7 @@ ONE_DIMENSION, NO_NUMBERS = "must have two dimensions", "contain numbers of at m
     ("names", "settings", "message"),
     [
         *(([name], {"columns": ["a"]}, rf"{name}' is no ") for name in CONTENTS),
+        (["part.csv"], {}, r"part.csv' is no .* once, as by pandas\.read_csv\(path\)\.to_parquet"),
         *(([name], {}, ONE_DIMENSION) for name in ("vector", "no-features")),
         *(([name], {}, NO_NUMBERS) for name in ("complex", "dates", "texts")),
         (["narrow", "wide"], {}, r"has 4 features, and the file .*wide' has 5 features"),

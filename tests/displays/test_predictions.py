@@ -11,14 +11,13 @@ from boostrank.displays import NDCGCurveDisplay, PrecisionRecallDisplay
 
 
 def interval(values, weights=None):
-    """Mean and 95% interval of values that are not NaN, by the formula of a weighted mean."""
+    """Mean and 95% interval of values that are not NaN, by the jackknife of a weighted mean."""
     w = np.ones(len(values)) if weights is None else weights
     kept = ~np.isnan(values) & (w > 0)
     x, w, n = np.asarray(values)[kept], w[kept], kept.sum()
     mean = np.average(x, weights=w)
-    margin = (
-        stats.t.ppf(0.975, n - 1) * np.sqrt(n / (n - 1) * np.square(w * (x - mean)).sum()) / w.sum()
-    )
+    left = (w @ x - w * x) / (w.sum() - w)
+    margin = stats.t.ppf(0.975, n - 1) * np.sqrt((n - 1) / n * np.square(left - mean).sum())
     return mean, mean - margin, mean + margin
 
 
@@ -46,6 +45,15 @@ def test_curves_are_means_with_intervals(ragged, weighted):
     assert legend_texts(display.ax_) == list(rankers)
     assert not display.ax_.collections
     assert not overlapping_texts(display.figure_)
+
+
+def test_intervals_of_curves_are_by_group(ragged):
+    labels, scores, qid = ragged
+    users = {query: i % 6 for i, query in enumerate(br.Queries.from_qid(qid).ids)}
+    display = NDCGCurveDisplay.from_predictions(labels, scores, qid, ks=[3], groups=users)
+    values = br.ndcg_score(labels, scores, qid, k=3, per_query=True)
+    expected = br.significance.confidence_interval(values, 0 * values, groups=list(users.values()))
+    np.testing.assert_allclose(display.table[["low", "high"]].iloc[0], expected)
 
 
 def test_the_curve_of_one_ranker_has_a_band(ragged):

@@ -17,6 +17,7 @@ DISPLAYS = {
     "ContributionDisplay": lambda show, get, ax: show(
         br.explain(get("rankers")["a"], *get("data")[::2], query=get("data")[2][0])
     ).plot(ax),
+    "FoldsDisplay": lambda show, get, ax: show.from_cv(br.QueryTimeSplit(2), *get("data"), ax=ax),
     "NDCGCurveDisplay": lambda show, get, ax: show.from_estimator(
         get("rankers"), *get("data"), ks=[1, 5], ax=ax
     ),

@@ -143,6 +143,7 @@ OF_MEASURES = {
     "denominator": "mean",
     "p": 1,
     "max_grade": 0,
+    "ranks": 1,
 }
 MEASURES = [
     (name, field.name)

@@ -23,7 +23,7 @@ from boostrank.surrogates import (
     Profiled,
     Squared,
 )
-from boostrank.surrogates.bound import compiled_form
+from boostrank.surrogates.base import compiled_form
 
 pytestmark = pytest.mark.skipif(
     not library.is_available(), reason="boostrank was installed without a C compiler"

@@ -182,3 +182,66 @@ def test_bad_groups_are_named(by, message):
 def test_a_query_without_value_is_an_error_where_the_measure_says_so(data, by):
     with pytest.raises(ValueError, match=r"query '1\d\d' has no relevant document"):
         br.evaluate(*data, {"map": br.get_measure("map", empty="raise")}, by=by)
+
+
+def users_of(qid):
+    """A user of each query, by id; the last one has a single query."""
+    return {query: "single" if query == 139 else f"user {query % 7}" for query in np.unique(qid)}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_intervals_by_group_are_those_of_the_values_of_queries(data, by, weighted):
+    qid = data[2]
+    users = users_of(qid)
+    weights = None
+    if weighted:
+        random = np.random.default_rng(1)
+        weights = random.integers(0, 4, 40)[qid - 100] + (qid == 139)
+    table = br.evaluate(*data, MEASURES, sample_weight=weights, by=by, groups=users)
+    plain = br.evaluate(*data, MEASURES, sample_weight=weights, by=by)
+    pd.testing.assert_frame_equal(table.iloc[:, :4], plain.iloc[:, :4])
+    values = br.evaluate(*data, MEASURES, per_query=True)
+    of_query = np.ones(len(values))
+    if weights is not None:
+        of_query = pd.Series(weights).groupby(qid).first()[values.index].to_numpy()
+    for row in table.itertuples():
+        is_meant = [row.group in (by[query], ALL_QUERIES) for query in values.index]
+        counted = is_meant & values[row.metric].notna().to_numpy() & (of_query > 0)
+        chosen = values[row.metric][counted]
+        names = [users[query] for query in chosen.index]
+        if len(set(names)) < 2:
+            assert np.isnan([row.low, row.high]).all()
+            continue
+        given = {"sample_weight": of_query[counted], "groups": names}
+        expected = br.significance.confidence_interval(chosen, 0 * chosen, **given)
+        np.testing.assert_allclose([row.low, row.high], expected, atol=1e-12)
+
+
+def test_groups_alone_have_the_rows_of_all_queries(data, by):
+    users = users_of(data[2])
+    table = br.evaluate(*data, MEASURES, by=by, groups=users)
+    expected = table[table["group"] == ALL_QUERIES].reset_index(drop=True)
+    forms = [users, [users[query] for query in data[2]], pd.Series(users)]
+    for form in forms:
+        pd.testing.assert_frame_equal(br.evaluate(*data, MEASURES, groups=form), expected)
+    single = br.evaluate(*data, MEASURES, groups=data[2])
+    plain = br.evaluate(*data, MEASURES, by=40 * ["all"]).iloc[len(MEASURES) :]
+    pd.testing.assert_frame_equal(single, plain.reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"groups": ["x", "y", "x", "x"]}, "groups differs within query 'a'"),
+        (
+            {"groups": ["x", None, "x"]},
+            r"groups must have no missing values; groups\[1\] is missing",
+        ),
+        ({"groups": ["x", "x", "x"]}, "groups must be at least two; all 3 queries are in the"),
+        ({"groups": ["x", "y", "x"], "per_query": True}, "groups are for intervals, which the"),
+        ({"groups": {"a": 1}}, "groups must have a value for each query; it has none for 'b', 'c'"),
+    ],
+)
+def test_bad_groups_of_intervals_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        br.evaluate([1, 0, 1, 1], [1, 2, 3, 4], QID, "map", **settings)

@@ -17,7 +17,7 @@ import pytest
 import boostrank as br
 from boostrank.queries import threads
 from boostrank.queries.threads import for_each, n_threads, use_threads
-from boostrank.surrogates.bound import ScaledLoss
+from boostrank.surrogates.loss import ScaledLoss
 
 
 @pytest.fixture

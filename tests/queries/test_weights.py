@@ -154,7 +154,8 @@ def test_the_standard_error_of_a_weighted_mean():
     values, weights = np.array([0.5, 0.2, 0.9, np.nan, 7.0]), np.array([1.0, 3.0, 2.0, 5.0, 0.0])
     found = weighted_means(values, weights)
     mean = (0.5 + 0.6 + 1.8) / 6
-    squares = (0.5 - mean) ** 2 + 9 * (0.2 - mean) ** 2 + 4 * (0.9 - mean) ** 2
+    # The means that are left without each value.
+    left = np.array([(0.6 + 1.8) / 5, (0.5 + 1.8) / 3, (0.5 + 0.6) / 4])
     assert found.n_values.tolist() == [3]
     assert found.mean[0] == pytest.approx(mean)
-    assert found.standard_error[0] == pytest.approx(np.sqrt(1.5 * squares) / 6)
+    assert found.standard_error[0] == pytest.approx(np.sqrt(2 / 3 * ((left - mean) ** 2).sum()))

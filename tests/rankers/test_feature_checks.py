@@ -56,7 +56,7 @@ def with_value(value):
         ),
         (
             FRAME.assign(a="x", c=FRAME.index.map(str)),
-            r"got 'a' .*, 'c' .*=\['a', 'c'\]\)\), or make .* \(X\['a'\]\.",
+            r"got 'a' .*, 'c' .*=\['a', 'c'\]\)\), or make .* \(X\['a'\]\.astype\('category'\)\)$",
         ),
         (FRAME[[]], "X must be a DataFrame with columns that are features"),
         (FRAME["a"], "got a Series.*to_frame"),
@@ -271,3 +271,24 @@ def test_labels_that_objectives_of_the_library_do_not_take_are_refused(
     small(ranker_class, objective).fit(X, labels, QID)
     with pytest.raises(ValueError, match=f"{objective}.* takes {message}"):
         small(ranker_class, objective).fit(X, np.where(Y.max() == Y, label, labels), QID)
+
+
+def test_a_lazy_frame_of_polars_is_refused_wherever_features_stand(ranker_class):
+    lazy = pl.from_pandas(FRAME).lazy()
+    plain = small(ranker_class).fit(FRAME, Y, QID)
+    of_lists = small(ranker_class, query_features="rank").fit(FRAME, Y, QID)
+    ways = [
+        lambda: plain.predict(lazy),
+        lambda: plain.predict(lazy, qid=0),
+        lambda: of_lists.predict(lazy, qid=0),
+        lambda: of_lists.predict(lazy, group=[len(Y)]),
+        lambda: list(of_lists.staged_predict(lazy, qid=0)),
+        lambda: plain.score(lazy, Y, QID),
+        lambda: plain.apply(lazy, qid=0),
+        lambda: small(ranker_class).fit(lazy, Y, QID),
+        lambda: br.cross_validate(plain, lazy, Y, QID),
+        lambda: br.compare({"a": plain}, lazy, Y, QID),
+    ]
+    for way in ways:
+        with pytest.raises(ValueError, match=r"X must be data; got a LazyFrame\. Call \.collect"):
+            way()

@@ -221,7 +221,7 @@ def test_metrics_of_the_training_data_are_those_of_the_model(data, parameters):
     settings = {"n_estimators": 9, "subsample": 0.7, "subsample_freq": 1, **parameters}
     objective = "softmax" if "boosting" in parameters else "lambdarank"
     ranker = small(br.LightGBMRanker, objective, **settings).fit(
-        *data, eval_set=[data], eval_metric="ndcg"
+        *data, eval_set=[data], eval_metric=br.get_measure("ndcg")
     )
     expected = br.ndcg_score(data[1], ranker.predict(data[0]), data[2])
     assert ranker.best_score_["training"]["ndcg"] == pytest.approx(expected, abs=1e-12)
@@ -448,3 +448,16 @@ def test_parameters_without_a_default_of_the_library_may_not_be_none(ranker_clas
             ranker.fit(*data)
     else:
         assert ranker.fit(*data).feature_importances_.shape == (data[0].shape[1],)
+
+
+def test_a_metric_without_validation_sets_is_not_computed(ranker_class, data):
+    plain = small(ranker_class).fit(*data)
+    for metric in ("ndgc", ["ndcg@5", "mpa"]):
+        with pytest.warns(UserWarning, match="did you mean.*not computed") as caught:
+            ranker = small(ranker_class).fit(*data, eval_metric=metric)
+        assert len(caught) == 1
+        np.testing.assert_array_equal(ranker.predict(data[0]), plain.predict(data[0]))
+        for sets in ({"eval_set": [data]}, {}):
+            held_out = {} if sets else {"validation_fraction": 0.3}
+            with pytest.raises(ValueError, match="did you mean"):
+                small(ranker_class, **held_out).fit(*data, eval_metric=metric, **sets)

@@ -104,7 +104,7 @@ def test_categories_go_on_and_others_cannot(ranker_class, data):
 def test_scores_of_a_model_with_other_bins_are_its_own(ranker_class, data, objective):
     X, y, qid = data
     first = small(ranker_class, objective, max_bin=15).fit(*VALIDATION)
-    sets = {"eval_set": {"a": VALIDATION, "b": data}, "eval_metric": "ndcg"}
+    sets = {"eval_set": {"a": VALIDATION, "b": data}, "eval_metric": br.get_measure("ndcg")}
     ranker = small(ranker_class, objective).fit(X, y, qid, init_model=first, **sets)
     for name, (features, labels, queries) in {"a": VALIDATION, "b": data}.items():
         expected = br.ndcg_score(labels, ranker.predict(features), queries)
@@ -160,7 +160,7 @@ def test_initial_scores_take_the_place_of_a_model(ranker_class, data, objective)
     X, y, qid = data
     first = small(ranker_class, objective).fit(X, y, qid)
     start, of_validation = first.predict(X), first.predict(VALIDATION[0])
-    sets = {"eval_set": [VALIDATION], "eval_metric": "ndcg"}
+    sets = {"eval_set": [VALIDATION], "eval_metric": br.get_measure("ndcg")}
     expected = small(ranker_class, objective, n_estimators=12).fit(X, y, qid, **sets)
     # The queries are mixed, but the documents of each stay in sequence, by which native objectives
     # break ties.

@@ -12,6 +12,7 @@ from boostrank.backends.left_out_queries import FIXED_TOTAL_STEP, MAX_ROUNDS, MI
 from boostrank.backends.lightgbm import parameters as of_lightgbm
 from boostrank.backends.xgboost import parameters as of_xgboost
 from boostrank.inputs.checks import as_random_state
+from boostrank.training.arguments import RoundArguments
 from boostrank.training.defaults import (
     LARGE_DOCUMENTS,
     LARGE_LEARNING_RATE,
@@ -21,7 +22,7 @@ from boostrank.training.defaults import (
     TREE_SHARE,
 )
 from boostrank.training.features import TrainingFeatures
-from boostrank.training.specification import RoundArguments, specify
+from boostrank.training.specification import specify
 
 SMALL = {"n_estimators": 2, "n_jobs": 1, "random_state": 0}
 NATIVE = {

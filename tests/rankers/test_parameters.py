@@ -2,6 +2,7 @@
 subclasses."""
 
 import io
+import json
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -224,3 +225,67 @@ def test_the_first_of_equally_good_rounds_is_kept(ranker_class, dart):
     assert ranker.best_iteration_ == 1
     first = ranker_class("softmax", **{**settings, "n_estimators": 1}).fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.predict(X), first.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("objective", "of_lightgbm", "of_xgboost"),
+    [
+        ("rank:ndcg", "lambdarank", None),
+        ("rank:pairwise", "pairwise-logistic", None),
+        ("rank:map", "lambdarank", None),
+        ("rank:ndgc", "lambdarank", "rank:ndcg"),
+        ("lambdarank", None, "rank:ndcg"),
+        ("rank_xendcg", None, "softmax"),
+        ("xendcg", None, "softmax"),
+        ("YetiRank", "softmax", "softmax"),
+        ("YetiRankPairwise", "softmax", "softmax"),
+        ("QuerySoftMax", "softmax", "softmax"),
+        ("PairLogit", "pairwise-logistic", "pairwise-logistic"),
+        ("QueryRMSE", "pairwise-squared", "pairwise-squared"),
+        ("LambdaMart", "lambdarank", "rank:ndcg"),
+    ],
+)
+def test_an_objective_of_another_library_is_told_its_counterpart(
+    objective, of_lightgbm, of_xgboost
+):
+    X, y, qid = br.make_ranking(n_queries=9, random_state=0)
+    for ranker_class, name in ((br.LightGBMRanker, of_lightgbm), (br.XGBoostRanker, of_xgboost)):
+        ranker = ranker_class(objective, n_estimators=1, n_jobs=1)
+        if name is None:
+            ranker.set_params(objective=objective)
+            labels = (y > 0).astype(float) if objective == "rank:map" else y
+            ranker.fit(X, labels, qid)
+            continue
+        with pytest.raises(ValueError, match=rf"did you mean '{name}'"):
+            ranker.fit(X, y, qid)
+
+
+def test_numbers_of_numpy_are_numbers(ranker_class, tmp_path):
+    """XGBoost writes some parameters as JSON, which has no numbers of NumPy."""
+    X, y, qid = br.make_ranking(n_queries=20, random_state=0)
+    plain = {
+        "n_estimators": 3,
+        "learning_rate": 0.25,
+        "max_depth": 3,
+        "max_bin": 31,
+        "n_jobs": 1,
+        "min_child_weight": 2.0,
+        "random_state": 1,
+        "reg_lambda": 0.5,
+        "colsample_bytree": 0.5,
+        "k": 5,
+    }
+    if ranker_class is br.XGBoostRanker:
+        plain |= {"max_leaves": 7, "max_delta_step": 0.5, "num_parallel_tree": 2}
+    of_numpy = {name: np.asarray(value)[()] for name, value in plain.items()}
+    assert isinstance(of_numpy["max_bin"], np.integer)
+    expected = ranker_class(**plain).fit(X, y, qid)
+    ranker = clone(ranker_class().set_params(**of_numpy)).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
+    ranker.save_model(tmp_path / "model.json")
+    loaded = ranker_class(**of_numpy).load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.predict(X), expected.predict(X))
+    # scikit-learn's clone needs the objects that were given.
+    assert all(ranker.get_params()[name] is value for name, value in of_numpy.items())
+    if ranker_class is br.XGBoostRanker:
+        json.dumps(ranker.get_xgb_params())

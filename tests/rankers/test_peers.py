@@ -1,10 +1,9 @@
 """With the libraries' own objectives, our rankers give the numbers of LGBMRanker and XGBRanker, bit
 for bit.
 
-There are three differences, which are documented: our weights are relative, so that the libraries'
-rankers get weights with the mean 1; our scores of a random forest are sums over its trees; and our
-NDCG of a query without relevant documents is 0. Parameters of trees with our losses are tested in
-test_native_training.py."""
+There are two differences, which are documented: our scores of a random forest are sums over its
+trees; and measures of boostrank count a query without relevant documents as 0. Parameters of trees
+with our losses are tested in test_native_training.py."""
 
 import inspect
 import re
@@ -122,14 +121,18 @@ def test_models_are_those_of_the_library(objective, settings):
 
 
 def test_weights_gains_and_initial_scores_are_those_of_the_libraries():
-    weights = np.random.default_rng(0).uniform(0.5, 1.5, 30)[QID]
-    weights /= weights.mean()
-    ours, theirs = rankers("lambdarank")
-    theirs.fit(X, Y, group=SIZES, sample_weight=weights)
-    # Only the ratios of our weights count.
-    np.testing.assert_array_equal(
-        ours.fit(X, Y, QID, sample_weight=1024 * weights).predict(X), theirs.predict(X)
-    )
+    of_queries = np.random.default_rng(0).uniform(0.5, 9, 30)
+    weights = of_queries[QID]
+    for objective, given in (("lambdarank", weights), ("rank:ndcg", of_queries)):
+        ours, theirs = rankers(objective, reg_lambda=3.0)
+        theirs.fit(X, Y, group=SIZES, sample_weight=given)
+        for same in (weights, of_queries):
+            ours.fit(X, Y, QID, sample_weight=same)
+            np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    # Weights that float32 does not hold are relative.
+    tiny = rankers("lambdarank")[0].fit(X, Y, QID, sample_weight=weights * 2.0**-200)
+    plain = rankers("lambdarank")[0].fit(X, Y, QID, sample_weight=weights / weights.mean())
+    np.testing.assert_array_equal(tiny.predict(X), plain.predict(X))
     start = np.random.default_rng(0).normal(size=len(Y)).astype(np.float32)
     theirs = rankers("rank:ndcg", ndcg_exp_gain=False)[1].fit(X, Y, qid=QID, base_margin=start)
     ours = br.XGBoostRanker(None, n_estimators=5, gain="linear", n_jobs=1).fit(
@@ -486,3 +489,75 @@ def test_the_flow_of_a_script_for_xgbranker(tmp_path):
     loaded = xgboost.XGBRanker()
     loaded.load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.predict(valid), scores)
+
+
+@pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
+def test_weights_of_documents_multiply_rows_as_in_lightgbm(objective):
+    weights = np.random.default_rng(0).uniform(0.2, 3.0, len(Y))
+    weights[:4] = 0
+    routed = {"group": SIZES, "sample_weight": weights}
+    ours, theirs = (one.fit(X, Y, **routed).predict(X) for one in rankers(objective))
+    np.testing.assert_array_equal(ours, theirs)
+    plain = rankers(objective)[0].fit(X, Y, QID).predict(X)
+    assert abs(ours - plain).max() > 0.1
+    with pytest.raises(ValueError, match=r"differs within query.*XGBoost takes one weight per"):
+        rankers("rank:ndcg")[0].fit(X, Y, **routed)
+
+
+def own_metric(labels, scores):
+    return "own", -float(np.abs(labels - scores).mean()), True
+
+
+@of_lightgbm
+@pytest.mark.parametrize(
+    "metric", [None, "ndcg", "map", ["map", "ndcg"], "None", own_metric], ids=str
+)
+@pytest.mark.parametrize("cutoffs", [None, [10], [3, 1]], ids=str)
+@pytest.mark.parametrize("parameters", [{}, {"metric": "map"}, {"eval_at": [2]}], ids=str)
+def test_metrics_of_lightgbms_objective_are_those_of_lgbmranker(metric, cutoffs, parameters):
+    rounded = X.round(), X_VALID.round()  # Few values give ties.
+    sets = {"eval_set": [(rounded[1], Y_VALID)], "eval_group": [np.bincount(QID_VALID)]}
+    if metric is not None:
+        sets["eval_metric"] = metric
+    if cutoffs is not None:
+        sets["eval_at"] = cutoffs
+    fitted = []
+    for stops in ({"early_stopping_rounds": 5}, {}):
+        for ranker in rankers("lambdarank", n_estimators=60, **parameters, **stops):
+            callbacks = [] if stops else [lightgbm.early_stopping(5, verbose=False)]
+            if metric == "None":
+                ranker.set_params(early_stopping_rounds=None)
+                callbacks = []
+            fitted.append(ranker.fit(rounded[0], Y, group=SIZES, callbacks=callbacks, **sets))
+    for ours, theirs in (fitted[:2], fitted[2:]):
+        expected = theirs.evals_result_.get("valid_0", {})
+        if metric == "None" and not expected:
+            continue
+        values = ours.evals_result_["valid_0"]
+        assert list(values) == list(expected)
+        for name in values:
+            np.testing.assert_allclose(values[name], expected[name], atol=1e-6)
+        assert ours.best_iteration_ == theirs.n_estimators_ or theirs.best_iteration_
+        np.testing.assert_array_equal(ours.predict(X_VALID), theirs.predict(X_VALID))
+
+
+@pytest.mark.parametrize(
+    ("objective", "texts"),
+    [
+        ("rank:ndcg", {"monotone_constraints": "(1,0,-1,0,0,0,0,0,0,0)"}),
+        ("rank:ndcg", {"interaction_constraints": "[[0, 1, 2], [3, 4, 5, 6, 7, 8, 9]]"}),
+        ("rank:ndcg", {"interaction_constraints": "[[0, 1, 2]]"}),
+        ("lambdarank", {"monotone_constraints": "1,0,-1,0,0,0,0,0,0,0"}),
+        ("lambdarank", {"interaction_constraints": "[0,1,2],[3,4,5,6,7,8,9]"}),
+        ("lambdarank", {"interaction_constraints": "[0,1,2]"}),
+        ("lambdarank", {"feature_contri": "1,1,1,0.1,1,1,1,1,1,1"}),
+    ],
+    ids=str,
+)
+def test_constraints_may_be_the_texts_of_the_libraries(objective, texts):
+    ours, theirs = (one.fit(X, Y, group=SIZES).predict(X) for one in rankers(objective, **texts))
+    np.testing.assert_array_equal(ours, theirs)
+    assert not np.array_equal(ours, rankers(objective)[0].fit(X, Y, QID).predict(X))
+    (name,) = texts
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        rankers(objective, **{name: "(1,"})[0].fit(X, Y, QID)

@@ -59,6 +59,62 @@ def test_means_tests_and_intervals_are_those_of_the_values_of_queries(tables):
         np.testing.assert_array_equal(rows["p_holm"], holm(rows["p_value"]))
 
 
+@pytest.mark.filterwarnings("ignore:P-values below")
+def test_variations_of_a_topic_are_tested_by_group(tables):
+    qrels, runs = tables
+    queries = br.evaluate_run(qrels, runs["dense"], "AP", per_query=True).index
+    topics = {query: f"topic {i // 4}" for i, query in enumerate(queries)}
+    for given in (topics, {int(query): topic for query, topic in topics.items()}):
+        result = br.compare_runs(qrels, runs, MEASURES, groups=given)
+        assert result.test == ("paired randomization test", "groups")
+        assert list(result.per_query)[:4] == ["run", "query", "group", "relevant"]
+        assert result.per_query["group"].tolist() == [
+            topics[query] for query in result.per_query["query"]
+        ]
+        values = {name: rows.set_index("query") for name, rows in result.per_query.groupby("run")}
+        groups = values["dense"]["group"]
+        for row in result.table[result.table["run"] != "bm25_base"].itertuples():
+            pair = [values[name][row.metric] for name in (row.run, "bm25_base")]
+            expected = br.permutation_test(*pair, groups=groups)
+            assert (row.p_value, row.wins, row.skewness) == (
+                expected.p_value,
+                expected.wins,
+                expected.skewness,
+            )
+            assert (row.low, row.high) == confidence_interval(*pair, groups=groups)
+            assert row.effect == effect_size(*pair, groups=groups)
+    pd.testing.assert_series_equal(
+        result.table["mean"], br.compare_runs(qrels, runs, MEASURES).table["mean"]
+    )
+    table = br.evaluate_run(qrels, runs["dense"], "AP", groups=topics)
+    low, high = confidence_interval(values["dense"]["AP"], 0 * pair[0], groups=groups)
+    assert table[["queries", "low", "high"]].to_numpy().tolist() == [
+        [len(queries), pytest.approx(low), pytest.approx(high)]
+    ]
+
+
+def test_bad_groups_are_named(tables):
+    qrels, runs = tables
+    queries = br.evaluate_run(qrels, runs["dense"], "AP", per_query=True).index
+    topics = {query: i // 2 for i, query in enumerate(queries)}
+    missing = {query: topic for query, topic in topics.items() if topic != 1}
+    for compute in (
+        lambda groups: br.compare_runs(qrels, runs, "AP", groups=groups),
+        lambda groups: br.evaluate_run(qrels, runs["dense"], "AP", groups=groups),
+    ):
+        for groups, message in (
+            (missing, "groups must have a value for each query; it has none for"),
+            ({**topics, "x": 1}, "groups must have only queries that the data have; .* 'x'"),
+            (dict.fromkeys(topics, 1), "groups must be at least two; all"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                compute(groups)
+        with pytest.raises(TypeError, match="groups must be a dict, a Series or a DataFrame"):
+            compute(list(topics.values()))
+    with pytest.raises(ValueError, match="groups are for intervals"):
+        br.evaluate_run(qrels, runs["dense"], "AP", groups=topics, per_query=True)
+
+
 class TestQueriesThatRunsMiss:
     qrels: ClassVar = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
     runs: ClassVar = {

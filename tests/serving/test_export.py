@@ -138,6 +138,16 @@ def test_without_treelite(rankers, path, monkeypatch):
         rankers[br.XGBoostRanker].export(path, "solr", features=NAMES)
 
 
+@pytest.mark.parametrize("ranker_class", [br.LightGBMRanker, br.XGBoostRanker])
+def test_features_with_categories_are_named(ranker_class, data, path):
+    X, y, qid = data
+    frame = pd.DataFrame(X[:, :2], columns=["price", "age"])
+    frame["shop"] = pd.Categorical(np.where(y > 1, "b", "a"))
+    ranker = ranker_class(n_estimators=2).fit(frame, y, qid)
+    with pytest.raises(ValueError, match=r"categories.* of the features? 'shop': train on"):
+        ranker.export(path, "vespa")
+
+
 @pytest.mark.parametrize(
     ("ranker_class", "native", "message"),
     [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,13 +21,13 @@ from boostrank.backends.lightgbm.parameters import takes_infinity as takes_infin
 from boostrank.backends.lightgbm.training import stopping_callbacks as stopping_callbacks
 from boostrank.backends.lightgbm.training import train as train
 from boostrank.backends.lightgbm.training import with_named_objective
-from boostrank.backends.records import EvalResults
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 
 if TYPE_CHECKING:
     from lightgbm import Booster, LGBMRanker
 
     from boostrank.backends.libraries import Parameters
+    from boostrank.backends.records import EvalResults
 
 #: Name of feature i in the models if the training data had no names.
 UNNAMED_FEATURE = "Column_{}"
@@ -217,22 +216,10 @@ def to_onnx(booster: Booster) -> Any:
 
 def to_ranker(booster: Booster, parameters: Parameters, results: EvalResults) -> LGBMRanker:
     """The fitted LGBMRanker with this booster."""
-    lgb = import_backend("lightgbm")
-    # A model of a custom objective is one of "regression", whose scores are the plain sums too.
-    text = with_named_objective(booster.model_to_string(num_iteration=1))
-    objective = re.search(r"^objective=(\w+)", text, re.MULTILINE)
-    assert objective is not None
-    ranker = lgb.LGBMRanker(**{**parameters, "objective": objective[1]})
-    # LightGBM has no public function that makes an estimator of a booster.
-    ranker._Booster = booster
-    ranker._n_features = n_features(booster)
-    ranker._n_features_in = n_features(booster)
-    ranker._fitted_with_feature_names = feature_names(booster) is not None
-    ranker._best_iteration = n_rounds(booster)
-    ranker._evals_result = deepcopy(results.of_rounds)
-    ranker._best_score = deepcopy(results.best)
-    ranker.fitted_ = True
-    return ranker
+    # Imported on use: few models need it.
+    from boostrank.backends.lightgbm.library_ranker import as_ranker
+
+    return as_ranker(booster, parameters, results, feature_names(booster) is not None)
 
 
 def to_treelite(booster: Booster) -> Any:

@@ -17,13 +17,21 @@ from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import is_number, refuse_first
 from boostrank.inputs.streams import FeatureBlocks
 from boostrank.ndcg.dcg import DCG
+from boostrank.ndcg.gains import is_rank
 
 LIBRARY = "LightGBM"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
+_XENDCG = ("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {
     None: "lambdarank",
-    **dict.fromkeys(("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"), "rank_xendcg"),
+    **dict.fromkeys(_XENDCG, "rank_xendcg"),
 }
+#: LightGBM has no names with cutoffs.
+OWN_METRICS: Mapping[str, str] = {
+    **dict.fromkeys(("ndcg", *NATIVE_OBJECTIVES, *_XENDCG), "lightgbm:ndcg"),
+    **dict.fromkeys(("map", "mean_average_precision"), "lightgbm:map"),
+}
+WEIGHS_DOCUMENTS = True
 DECIDING_METRIC = 0
 #: Native names of the boosting parameters, by their names in the ranker.
 PARAMETERS: Mapping[str, str] = {
@@ -243,6 +251,11 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
     Otherwise, there is no parameter. Raises ValueError for labels that are not integers up to
     :data:`MAX_NATIVE_LABEL`, or, for rank_xendcg, up to :data:`MAX_XENDCG_LABEL`.
     """
+    if objective == "lambdarank" and is_rank(dcg.gain):
+        raise ValueError(
+            "lambdarank of LightGBM has no gain 'rank', which is that of a label in its query: use "
+            "a surrogate, such as 'softmax'"
+        )
     highest = int(relevance.max())
     limit = MAX_NATIVE_LABEL
     if objective == "rank_xendcg":

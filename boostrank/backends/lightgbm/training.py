@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,9 +33,6 @@ DEFAULT_LEAVES = 31
 #: Parameters of LightGBM that need all columns of a Dataset at once: values by column, and random
 #: numbers by bundle.
 OF_ALL_COLUMNS = ("max_bin_by_feature", "forcedbins_filename", "extra_trees")
-# LightGBM ignores categorical features in the parameters of a training, and refuses the file of
-# bins there if the Dataset is constructed, as it is for our losses. So the Dataset gets them.
-_OF_DATASETS = ("categorical_feature", "forcedbins_filename")
 
 
 def train(
@@ -48,13 +46,20 @@ def train(
     lgb = import_backend("lightgbm")
     _check(specification, data, validation)
     parameters = _parameters(specification)
-    dataset = _training_set(specification, data, weights, parameters)
+    # LightGBM ignores categorical features in the parameters of a training, and refuses the file of
+    # bins there if the Dataset is constructed, as it is for our losses. So the Dataset gets them.
+    categorical = parameters.pop("categorical_feature", "auto")
+    dataset = _training_set(specification, data, weights, parameters, categorical)
     datasets = _validation_sets(specification, data, dataset, validation, parameters)
     is_dart = boosting_of(parameters) == "dart"
-    rounds = Rounds(specification, data, validation, objective, changes_trees=is_dart)
-    of_training = {name: value for name, value in parameters.items() if name not in _OF_DATASETS}
-    of_training.update(_objective(specification, data, rounds, dataset))
     callbacks = list(specification.callbacks)
+    if not is_dart and specification.early_stopping_metric is None:
+        # LightGBM itself ends the training as soon as one of the metrics does not improve.
+        callbacks += _early_stopping(specification)
+        specification = replace(specification, early_stopping_rounds=None)
+    rounds = Rounds(specification, data, validation, objective, changes_trees=is_dart)
+    of_training = {**parameters, **_objective(specification, data, rounds, dataset)}
+    of_training.pop("forcedbins_filename", None)
     if rounds.print_period:
         callbacks.append(lgb.log_evaluation(rounds.print_period))
     if is_dart and objective is not None:
@@ -91,6 +96,15 @@ def stopping_callbacks(callbacks: Sequence[object]) -> list[Any]:
     return [callback for callback in callbacks if isinstance(callback, kind)]
 
 
+def _early_stopping(specification: TrainingSpecification) -> list[Any]:
+    """LightGBM's callback that stops the training early, if this is asked for."""
+    if specification.early_stopping_rounds is None:
+        return []
+    early_stopping = import_backend("lightgbm").early_stopping
+    return [early_stopping(specification.early_stopping_rounds, verbose=False)]
+
+
+@dataclass(eq=False)
 class RoundCounter:
     """A callback that counts the rounds that LightGBM keeps.
 
@@ -104,27 +118,26 @@ class RoundCounter:
         For each round, the number of rounds of the model after it.
     """
 
-    def __init__(self) -> None:
-        # LightGBM calls this callback before all others, because any of them may end the training.
-        self.order = -np.inf
-        self.n_kept: list[int] = []
+    n_kept: list[int] = field(default_factory=list)
+    # LightGBM calls this callback before all others, because any of them may end the training.
+    order = -np.inf
 
     def __call__(self, environment: CallbackEnv) -> None:
         """Add the number; here, a signal that waits is handled."""
         interruptible(self.n_kept.append, environment.model.current_iteration())
 
 
+@dataclass(eq=False)
 class EndOfRound:
     """A callback that ends the training when its rounds say so."""
 
-    def __init__(self, rounds: Rounds) -> None:
-        # LightGBM calls this callback after all others.
-        self.order = np.inf
-        self._rounds = rounds
+    rounds: Rounds
+    # LightGBM calls this callback after all others.
+    order = np.inf
 
     def __call__(self, environment: CallbackEnv) -> None:
         """Count the round, and raise LightGBM's exception if it is the last one."""
-        if self._rounds.end_round(environment.model.model_to_string):
+        if self.rounds.end_round(environment.model.model_to_string):
             stop = import_backend("lightgbm").callback.EarlyStopException
             raise stop(environment.iteration, environment.evaluation_result_list)
 
@@ -204,11 +217,11 @@ def _training_set(
     data: GroupedData,
     weights: Floats | None,
     parameters: Parameters,
+    categorical: Sequence[int] | str,
 ) -> Dataset:
-    """The Dataset of the training data."""
+    """The Dataset of the training data, of which some features are `categorical`, or "auto"."""
     is_continued = specification.init_model is not None
     reads_all = is_continued or not parameters.keys().isdisjoint(OF_ALL_COLUMNS)
-    of_datasets = _of_datasets(parameters)
     dataset = import_backend("lightgbm").Dataset(
         **dataset_features(data, reads_all),
         label=data.labels.per_document,
@@ -216,14 +229,14 @@ def _training_set(
         weight=weights,
         init_score=data.init_score,
         position=data.position,
-        params=of_datasets,
-        categorical_feature=parameters.get("categorical_feature", "auto"),
+        params=dict(parameters),
+        categorical_feature=categorical,
         # The scores of a model whose training goes on are computed from the features, so they must
         # be kept.
         free_raw_data=not is_continued,
     )
     if isinstance(data.X, FeatureStream) and data.X.in_memory and not reads_all:
-        add_columns(dataset, data.X, of_datasets)
+        add_columns(dataset, data.X, parameters)
     return dataset
 
 
@@ -253,15 +266,10 @@ def _validation_sets(
             label=evaluated.labels.per_document,
             init_score=evaluated.init_score,
             reference=dataset,
-            params=_of_datasets(parameters),
+            params=dict(parameters),
         )
         datasets.append(evaluation_set)
     return datasets
-
-
-def _of_datasets(parameters: Parameters) -> dict[str, Any]:
-    """The parameters of a Dataset; it has an argument of its own for categorical features."""
-    return {name: value for name, value in parameters.items() if name != "categorical_feature"}
 
 
 def _objective(

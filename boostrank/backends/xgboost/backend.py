@@ -197,10 +197,13 @@ def to_ranker(booster: Booster, parameters: Parameters, results: EvalResults) ->
 def to_treelite(booster: Booster) -> Any:
     """Convert the booster to a ``treelite.Model``."""
     treelite = import_backend("treelite")
-    if categories(booster):
+    with_categories = categories(booster)
+    if with_categories:
+        names = feature_names(booster)
+        shown = [str(i) if names is None else repr(names[i]) for i in with_categories]
         raise ValueError(
-            "treelite takes no categories: train on a column of 0 and 1 for each "
-            "(pandas.get_dummies)"
+            f"treelite takes no categories, as those of the features {', '.join(shown)}: train on "
+            "a column of 0 and 1 for each category (pandas.get_dummies), or leave them out"
         )
     return treelite.frontend.from_xgboost(_with_plain_sums(booster, "an exported model"))
 

@@ -19,6 +19,8 @@ from boostrank.ndcg.dcg import DCG
 LIBRARY = "XGBoost"
 NATIVE_OBJECTIVES: tuple[str, ...] = ("rank:ndcg", "rank:pairwise", "rank:map")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {None: "rank:ndcg"}
+WEIGHS_DOCUMENTS = False
+OWN_METRICS: Mapping[str, str] = {}
 #: The last metric decides in XGBoost.
 DECIDING_METRIC = -1
 #: XGBoost's default of `lambdarank_num_pair_per_sample`, up to which rank it looks for pairs.
@@ -182,7 +184,7 @@ def native_parameters(objective: str, dcg: DCG, relevance: Floats) -> dict[str, 
         refuse_first(bad, lambda i: f"{taken}; got {relevance[i]:g}. {advice}")
     if objective != "rank:ndcg":
         return {}
-    if not isinstance(dcg.gain, str) or dcg.gain == "log":
+    if not isinstance(dcg.gain, str) or dcg.gain not in ("exp2", "linear"):
         raise ValueError(
             "rank:ndcg knows only the gains 'exp2' and 'linear'; use a surrogate for other gains"
         )
