@@ -22,8 +22,8 @@ class Dataset(NamedTuple):
     ----------
     X : ndarray or scipy.sparse.csr_matrix, shape (n_documents, n_features), float64 or float32
         Features.
-    y : ndarray, shape (n_documents,), float64; or PreferenceGraph or ClickLabels
-        Relevance labels; or preferences, or clicks.
+    y : ndarray, shape (n_documents,), float64; or other labels of boostrank
+        Relevance labels; or preferences, clicks, or labels of several objectives.
     qid : ndarray, shape (n_documents,), int64 or str
         Query of each document.
 

@@ -45,7 +45,7 @@ class TradeOffDisplay(Display):
     >>> result = br.trade_off(ranker, X, labels, qid, weights=3, cv=2)
     >>> display = br.displays.TradeOffDisplay.from_result(result, ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
-    'click: weighted-NDCG@10'
+    'click: NDCG@10'
     """
 
     table: pd.DataFrame
@@ -90,11 +90,12 @@ class TradeOffDisplay(Display):
         models = self.table[self.table["method"] == ONE_MODEL]
         for name in (self.x, self.y):
             for row in models[models[f"weight of {name}"] == 1.0].to_dict("records"):
-                text = style.literal(f" {style.shortened(name)} only")
-                ax.annotate(text, (row[self.x], row[self.y]), fontsize="small")
+                text = style.literal(f"{style.shortened(name)} only")
+                place = (row[self.x], row[self.y])
+                ax.annotate(text, place, (7, 9), textcoords="offset points", fontsize="small")
         style.legend_below(ax)
         style.light_grid(ax)
-        measure = style.measure_name(self.measure)
+        measure = style.measure_name(self.measure.removeprefix("weighted-"))
         ax.set_xlabel(style.literal(f"{self.x}: {measure}"))
         ax.set_ylabel(style.literal(f"{self.y}: {measure}"))
         return ax

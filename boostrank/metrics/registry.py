@@ -79,7 +79,9 @@ def get_measure(measure: MeasureLike = "ndcg@10", **settings: object) -> Measure
     **settings
         Settings of the measure; ``help(boostrank.metrics.MEASURES["map"])`` describes those of
         "map", and so for the others. Those of "ndcg" are `k`, `gain`, `discount`, `ties` and
-        `empty` of :func:`boostrank.ndcg_score`.
+        `empty` of :func:`boostrank.ndcg_score`. All measures but functions have `objective` too:
+        the name of one of the objectives of :class:`boostrank.MultipleLabels`, in which the measure
+        is computed.
 
     Returns
     -------
@@ -286,7 +288,8 @@ def evaluate(
     ----------
     y_true, y_score, qid, sample_weight
         See :func:`boostrank.ndcg_score`. Some measures take other labels: ``"agreement"`` a
-        PreferenceGraph, and ``"click-dcg"`` ClickLabels.
+        PreferenceGraph, and ``"click-dcg"`` ClickLabels. With :class:`boostrank.MultipleLabels`
+        there is a value in each objective for each measure, and their weighted mean.
     measures : str, Measure or callable, or list or dict of them, default ("ndcg@10",)
         Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such
         as "ndcg@10".

@@ -121,7 +121,7 @@ FIRST = {
 PACKAGES = (
     "rankers surrogates model_selection comparison metrics significance serving datasets clicks "
 )
-PACKAGES += "preferences clusters.dask clusters.ray clusters.spark displays theory"
+PACKAGES += "preferences objectives clusters.dask clusters.ray clusters.spark displays theory"
 
 
 def api_pages():

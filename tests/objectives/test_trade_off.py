@@ -150,9 +150,9 @@ def test_the_picture_has_the_curves_the_front_and_the_single_objectives(result):
     assert (display.x, display.y, ax.get_ylabel()) == (
         "click",
         "margin",
-        "margin: weighted-NDCG@10",
+        "margin: NDCG@10",
     )
     swapped = br.displays.TradeOffDisplay.from_result(result, "margin", "click", ax)
-    assert swapped.ax_.get_xlabel() == "margin: weighted-NDCG@10"
+    assert swapped.ax_.get_xlabel() == "margin: NDCG@10"
     with pytest.raises(ValueError, match="x must be one of click, margin; got 'order'"):
         result.plot("order")

@@ -145,7 +145,7 @@ class DaskRanker(BoostedRanker):
 
         Notes
         -----
-        The labels cannot be a ClickLog or ClickLabels. A ranker with ``gain="linear"`` and
+        The labels cannot be a ClickLog, ClickLabels or MultipleLabels. For clicks, a ranker with ``gain="linear"`` and
         ``normalize="none"`` gets the same model from three arrays, which this process computes from
         the whole log::
 
