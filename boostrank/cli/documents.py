@@ -285,7 +285,7 @@ def read_documents(
         has_texts=not is_parquet(path),
         is_training=is_training,
     )
-    y = None
+    y: NDArray[Any] | MultipleLabels | None = None
     qid = None
     if isinstance(like, pd.DataFrame):
         X = _with_categories(path, X, like)
@@ -308,13 +308,13 @@ def _labels_of_objectives(
     from boostrank.objectives.labels import MultipleLabels
 
     labels = {}
-    for name in frame:
-        is_given = frame[name].notna()
+    for name in weights:
+        column = frame[name]
+        is_given = column.notna().to_numpy()
         values = np.full(len(frame), np.nan)
         if is_given.any():
-            given = check_labels(path, frame.loc[is_given, name], may_be_negative=False)
-            values[is_given.to_numpy()] = given
-        labels[str(name)] = values
+            values[is_given] = check_labels(path, column[is_given], may_be_negative=False)
+        labels[name] = values
     with named_part("--label"):
         return MultipleLabels(labels, weights)
 
