@@ -1,7 +1,8 @@
 """One model of several objectives against mixed labels and added scores, with known expectations.
 
 python benchmarks/several_objectives.py [--problems 10] [--queries 2000] [--rounds 150]
-                                        [--library lightgbm] [--output FOLDER]
+                                        [--library lightgbm] [--objective softmax]
+                                        [--output FOLDER]
 
 In each random problem there are twelve kinds of documents, and lists of six to twelve of them. A
 list has one of three outcomes, which are drawn at random: in each of them, each kind has a click
@@ -79,14 +80,14 @@ def expected_targets(problem, lists):
     return total
 
 
-def train(lists, rounds, library):
+def train(lists, rounds, library, objective):
     """A function of labels and gain that returns the score of each kind."""
     X = np.eye(N_KINDS)[lists.kinds]
     qid = lists.queries.qid
     settings = {"n_estimators": rounds, "learning_rate": 0.1, "random_state": SEED, "n_jobs": 1}
 
     def scores_of_kinds(labels, gain="exp2"):
-        ranker = RANKERS[library](gain=gain, **settings)
+        ranker = RANKERS[library](objective, gain=gain, **settings)
         return ranker.fit(X, labels, qid).predict(np.eye(N_KINDS))
 
     return scores_of_kinds
@@ -126,14 +127,14 @@ def best_value(starts, value):
     return best
 
 
-def rows_of(number, n_queries, rounds, library):
+def rows_of(number, n_queries, *settings):
     """A row for each weight in one problem: the value of the best ranker and those of methods."""
     random = np.random.default_rng([SEED, number])
     problem = make_problem(random)
     trained, tested = make_lists(random, n_queries), make_lists(random, N_TESTED)
     outcomes = random.choice(N_OUTCOMES, n_queries, p=problem.probabilities)
     labels = labels_of(problem, trained, outcomes)
-    scores = scores_of_methods(labels, train(trained, rounds, library))
+    scores = scores_of_methods(labels, train(trained, *settings))
     expected = expected_targets(problem, tested)
     dcg = br.DCG()
     for i, weight in enumerate(WEIGHTS):
@@ -164,8 +165,9 @@ def main():
     parser.add_argument("--queries", type=int, default=2000, help="queries to train on")
     parser.add_argument("--rounds", type=int, default=150, help="boosting rounds of each model")
     parser.add_argument("--library", choices=RANKERS, default="lightgbm")
+    parser.add_argument("--objective", default="softmax", help="name of the loss")
     arguments = parser.parse_args()
-    settings = (arguments.queries, arguments.rounds, arguments.library)
+    settings = (arguments.queries, arguments.rounds, arguments.library, arguments.objective)
     rows = []
     for number in track(range(arguments.problems), description="problems"):
         rows += rows_of(number, *settings)
@@ -176,10 +178,11 @@ def main():
     means = means.reset_index().rename(columns={"weight": "weight_of_clicks"})
     overall = {"weight_of_clicks": "all", **means.drop(columns="weight_of_clicks").mean()}
     overall |= {f"largest_{name}": table[name].max() for name in METHODS}
+    changed = [name for name in settings[2:] if name not in ("lightgbm", "softmax")]
     means["weight_of_clicks"] = means["weight_of_clicks"].map("{:.1f}".format)
     publish(
         pd.concat([means, pd.DataFrame([overall])], ignore_index=True),
-        "several_objectives" + ("" if arguments.library == "lightgbm" else "_xgboost"),
+        "_".join(["several_objectives", *changed]),
         arguments.output,
         title="Regret of one model, mixed labels and added scores at weights of clicks and margin",
         seeds=str(SEED),

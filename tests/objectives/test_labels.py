@@ -293,3 +293,30 @@ def test_one_objective_may_be_clicks(data, ranker_class):
     other = br.MultipleLabels({"click": clicks, "margin": margin})
     with pytest.raises(ValueError, match="qid differs from the query ids"):
         clone(ranker).fit(X, other, qid + 1)
+
+
+def test_sample_weights_multiply_those_of_the_objectives(data, ranker_class):
+    X, clicks, margin, qid = data
+    labels = br.MultipleLabels({"click": without(clicks, qid, range(20)), "margin": margin})
+    queries = br.Queries.from_qid(qid)
+    weights = np.random.default_rng(3).uniform(size=60)
+    found = ranker_class(**SMALL).fit(X, labels, qid, sample_weight=weights).predict(X)
+    grouped = labels.group(queries)
+    both = queries.repeat(weights) * grouped.weighted(None, queries)
+    targets = queries.ungroup(grouped.targets("softmax", queries, br.DCG()))
+    by_hand = ranker_class(**SMALL, gain="linear", normalize="none")
+    by_hand.fit(X, targets, qid, sample_weight=queries.ungroup(both))
+    np.testing.assert_array_equal(by_hand.predict(X), found)
+    assert not np.allclose(ranker_class(**SMALL).fit(X, labels, qid).predict(X), found)
+
+
+def test_features_of_lists_and_their_cut_copies_take_them(data):
+    X, clicks, margin, qid = data
+    features = br.QueryFeatures(["rank"], cut_copies=1)
+    ranker = br.LightGBMRanker(**SMALL, query_features=features)
+    labels = br.MultipleLabels({"click": clicks, "margin": without(margin, qid, range(9))}, (1, 0))
+    expected = clone(ranker).fit(X, clicks, qid).predict(X, qid=qid)
+    found = clone(ranker).fit(X, labels, qid).predict(X, qid=qid)
+    np.testing.assert_array_equal(found, expected)
+    both = clone(ranker).fit(X, labels.with_weights((1, 1)), qid)
+    assert len(np.unique(both.predict(X, qid=qid))) > 5
