@@ -102,8 +102,9 @@ def check_labels(
             negative,
             lambda row: (
                 f"{name} is {labels[row]:g} in {rows} {row + 1:,}{others}, and must be 0 or more: "
-                "shift the labels so that 0 is that of irrelevant documents, or leave out "
-                "documents that nobody has judged"
+                "shift the labels so that 0 is that of irrelevant documents, leave out documents "
+                "that nobody has judged, or give gain='rank' (--gain rank), if only the order "
+                "within a query counts"
             ),
         )
     return labels

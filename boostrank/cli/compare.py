@@ -23,7 +23,7 @@ from boostrank.cli.columns import (
     refuse_infinity,
     warn_of_features,
 )
-from boostrank.cli.documents import ColumnOptions, read_documents, read_groups
+from boostrank.cli.documents import ColumnOptions, read_documents, read_groups, read_times
 from boostrank.cli.tables import is_table
 from boostrank.comparison import Comparison
 from boostrank.comparison import compare as compare_rankers
@@ -31,7 +31,7 @@ from boostrank.datasets import Dataset, make_ranking, read_letor_folds
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_choice
 from boostrank.metrics import Measure
-from boostrank.model_selection import QueryKFold
+from boostrank.model_selection import QueryKFold, QueryTimeSplit
 from boostrank.ndcg.gains import MAX_EXP2_LABEL, Gain, gains_of_labels
 from boostrank.queries.id_columns import without_id_warnings
 from boostrank.queries.queries import Queries
@@ -98,6 +98,7 @@ class Settings:
     path: Path | None
     columns: ColumnOptions
     group: str | None
+    time: str | None
     rankers: str | None
     query_features: str | None
     objectives: str | None
@@ -117,6 +118,7 @@ def compare(
     qid: options.QidOption = None,
     label: options.LabelOption = None,
     group: options.GroupOption = None,
+    time: options.TimeOption = None,
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
@@ -164,6 +166,7 @@ def compare(
         path=path,
         columns=columns,
         group=group,
+        time=time,
         rankers=rankers,
         query_features=query_features,
         objectives=objectives,
@@ -184,7 +187,8 @@ def compare(
     measured = options.parse_measures("--measures", measures, of_measures)
     compared = make_rankers(settings)
     trains_xgboost = any("xgb" in name.lower() for name in compared)
-    data = read_data(settings, trains_xgboost=trains_xgboost)
+    takes_negative = gain == "rank" and all(one.takes_negative for one in measured.values())
+    data = read_data(settings, trains_xgboost=trains_xgboost, takes_negative=takes_negative)
     labels = check_labels_differ(data)
     hand_on_gain(compared, labels, gain)
     set_up_catboost(compared, data, settings.n_jobs)
@@ -260,7 +264,9 @@ def with_query_features(rankers: Mapping[str, Any], kinds: list[str]) -> dict[st
     }
 
 
-def read_data(settings: Settings, *, trains_xgboost: bool = False) -> dict[str, Any]:
+def read_data(
+    settings: Settings, *, trains_xgboost: bool = False, takes_negative: bool = False
+) -> dict[str, Any]:
     """The data and the folds, as arguments of :func:`boostrank.compare`.
 
     They are the folds of a folder, or the rows of a file or synthetic ones.
@@ -268,10 +274,14 @@ def read_data(settings: Settings, *, trains_xgboost: bool = False) -> dict[str, 
     path = settings.path
     folds = {"folds": settings.folds, "repeats": settings.repeats}
     groups = None
+    times = None
     if path is None or path.is_dir():
         options.refuse_unused("a CSV, TSV or Parquet file", **settings.columns._asdict())
     if path is None or not is_table(path):
-        options.refuse_unused("a CSV, TSV or Parquet file", group=settings.group)
+        of_table = {"group": settings.group, "time": settings.time}
+        options.refuse_unused("a CSV, TSV or Parquet file", **of_table)
+    if settings.time is not None and settings.repeats is not None:
+        raise ValueError("give --time or --repeats: folds in time are not drawn at random")
     if path is None:
         data = make_ranking(SYNTHETIC_QUERIES, random_state=settings.seed)
         n_folds = settings.folds or SYNTHETIC_FOLDS
@@ -283,7 +293,10 @@ def read_data(settings: Settings, *, trains_xgboost: bool = False) -> dict[str, 
         if settings.group is not None:
             groups = read_groups(path, settings.group)
             columns = columns._replace(drop=[*(columns.drop or ()), settings.group])
-        data = Dataset(*read_documents(path, columns))
+        if settings.time is not None:
+            times = read_times(path, settings.time)
+            columns = columns._replace(drop=[*(columns.drop or ()), settings.time])
+        data = Dataset(*read_documents(path, columns, may_be_negative=takes_negative))
         warn_of_features(path, data.X, data.qid, columns.features)
         if trains_xgboost:
             refuse_infinity(path, data.X)
@@ -297,8 +310,10 @@ def read_data(settings: Settings, *, trains_xgboost: bool = False) -> dict[str, 
         counts += f" in {Queries.from_qid(groups).n_queries} groups"
     n_documents = reports.counted(len(data.y), "document")
     typer.echo(f"{path or 'Synthetic data'}: {counts}, {n_documents}, {n_folds} folds.")
-    cv: int | QueryKFold = n_folds
-    if settings.repeats is None:
+    cv: int | QueryKFold | QueryTimeSplit = n_folds
+    if times is not None:
+        cv = QueryTimeSplit(n_folds, time=times)
+    elif settings.repeats is None:
         cv = QueryKFold(n_folds, shuffle=True, random_state=settings.seed)
     return {**data._asdict(), "cv": cv, "repeats": settings.repeats, "groups": groups}
 
@@ -353,6 +368,8 @@ def _set_gain_of_lightgbm(
     ranker: Any, gain: Gain | None, largest: float, are_whole: bool
 ) -> str | None:
     """Set a table of gains; returns which labels the ranker takes if it does not take these."""
+    if gain == "rank":
+        return "no gain by rank"
     if not are_whole or largest > MAX_LABEL_OF_TABLE:
         return f"only whole labels up to {MAX_LABEL_OF_TABLE:,}"
     if gain is not None or largest > MAX_LABEL_OF_LIGHTGBM:

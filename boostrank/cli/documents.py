@@ -420,6 +420,21 @@ def read_groups(path: Path, name: str) -> NDArray[Any]:
     return _query_ids(path, read_columns(path, [name], [name])[name], "the group")
 
 
+def read_times(path: Path, name: str) -> NDArray[Any]:
+    """Read the time of each document from a table: numbers or dates."""
+    require_columns(f"--time: {path} has no column", [name], column_names(path))
+    column = read_columns(path, [name], [])[name]
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column.to_numpy()
+    try:
+        return pd.to_datetime(column, format="ISO8601").to_numpy()
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"{path}: the time (column {name!r}) must be a number or a date such as 2024-05-31 in "
+            f"each row; {error}"
+        ) from None
+
+
 def _query_ids(path: Path, column: pd.Series, kind: str = "the query id") -> NDArray[Any]:
     """Ids of queries or groups, which messages call `kind`.
 

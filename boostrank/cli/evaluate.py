@@ -174,7 +174,10 @@ def _of_scores(
     paths: list[Path], columns: ColumnOptions, measures: dict[str, Measure]
 ) -> tuple[Callable[..., Any], dict[str, Measure]]:
     """A function that computes measures of scores, and these by name, in several objectives too."""
-    _, y, qid = read_documents(paths[0], columns, roles=("qid", "label"))
+    takes_negative = all(measure.takes_negative for measure in measures.values())
+    _, y, qid = read_documents(
+        paths[0], columns, roles=("qid", "label"), may_be_negative=takes_negative
+    )
     scores = read_scores(paths[1], qid)
     _check_number(paths, scores, qid)
     if isinstance(y, Labels):

@@ -23,6 +23,7 @@ from boostrank.cli.documents import (
     Features,
     features_of,
     read_documents,
+    read_groups,
 )
 from boostrank.cli.options import (
     refuse_unused,
@@ -58,6 +59,7 @@ QUERY_FEATURES = (
     "standardize,rank, or also minmax: how documents stand in the list of their query; predict "
     "needs it."
 )
+GROUP = "Column of what queries belong to, such as a user: the rounds are those for new users."
 VALIDATION = "Queries to choose the number of rounds by (early stopping), with the columns of DATA."
 SCORES = (
     "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default "
@@ -93,6 +95,7 @@ def fit(
     model: Annotated[Path, Argument(metavar="MODEL", help="File to write the model to.")],
     qid: options.QidOption = None,
     label: options.LabelOption = None,
+    group: Annotated[str | None, Option(help=GROUP)] = None,
     features: options.FeaturesOption = None,
     drop: options.DropOption = None,
     categorical: options.CategoricalOption = None,
@@ -151,8 +154,14 @@ def fit(
     require_folder_of(model)
     _refuse_data_as_output("MODEL", model, data, validation)
     columns = ColumnOptions(qid, label, features, drop, categorical, missing)
-    # It looks only at which label is larger.
-    may_be_negative = objective == "rank:pairwise"
+    groups = None
+    if group is not None:
+        if not tables.is_table(data):
+            refuse_unused("a CSV, TSV or Parquet file", group=group)
+        groups = read_groups(data, group)
+        columns = columns._replace(drop=[*(drop or ()), group])
+    # They look only at which label is larger.
+    may_be_negative = objective == "rank:pairwise" or gain == "rank"
     X, y, ids = read_documents(data, columns, may_be_negative=may_be_negative)
     eval_set = None
     if validation is not None:
@@ -164,7 +173,7 @@ def fit(
     if isinstance(X, pd.DataFrame):
         typer.echo(features_line(X))
     with without_id_warnings():
-        ranker.fit(X, y, ids, eval_set=eval_set, eval_metric=measures, verbose=BAR)
+        ranker.fit(X, y, ids, groups=groups, eval_set=eval_set, eval_metric=measures, verbose=BAR)
     ranker.save_model(model)
     if ranker.evals_result_:
         typer.echo(_choice(ranker))

@@ -36,6 +36,10 @@ GroupOption = Annotated[
     str | None,
     Option(help="Column of what queries belong to, such as a user: folds and tests by group."),
 ]
+TimeOption = Annotated[
+    str | None,
+    Option(help="Column of the time of a query, dates or numbers: folds train on earlier ones."),
+]
 FeaturesOption = Annotated[
     list[str] | None, Option(help="Features of a table, as in a,b,c; by default all others.")
 ]

@@ -15,9 +15,10 @@ import numpy as np
 
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import check_flag, refuse, setting
-from boostrank.metrics.base import Domain, Empty, Prepared, PreparedRanks, QueryMeasure, Summary
+from boostrank.metrics.base import Domain, Prepared, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
 from boostrank.metrics.pairs import count_reversed_pairs, label_codes
+from boostrank.metrics.summaries import Empty, Summary
 from boostrank.ndcg.dcg import DCG, check_cutoff
 from boostrank.ndcg.ranks import normalized_ranks
 from boostrank.queries.rankings import RankedBlock

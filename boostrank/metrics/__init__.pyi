@@ -1,6 +1,4 @@
-from .base import EMPTY as EMPTY
 from .base import BoundMeasure as BoundMeasure
-from .base import Empty as Empty
 from .base import Measure as Measure
 from .graded import expected_ndcg as expected_ndcg
 from .graded import ndcg_score as ndcg_score
@@ -12,3 +10,5 @@ from .registry import get_measure as get_measure
 from .registry import named_measures as named_measures
 from .scorers import RankingScorer as RankingScorer
 from .scorers import make_scorer as make_scorer
+from .summaries import EMPTY as EMPTY
+from .summaries import Empty as Empty

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from boostrank.inputs.arrays import Floats, Ints, check_lengths
 from boostrank.inputs.checks import check_number, setting
 from boostrank.metrics.base import (
-    Empty,
     PreparedRanks,
     QueryMeasure,
     RankedDocuments,
@@ -19,6 +18,7 @@ from boostrank.metrics.base import (
     sum_over_ranks,
 )
 from boostrank.metrics.labels import GroupedLabels, check_scores, require_ids
+from boostrank.metrics.summaries import Empty
 from boostrank.ndcg.dcg import DCG, Discount, check_cutoff, ratio_to_ideal
 from boostrank.ndcg.gains import Gain, check_relevance
 from boostrank.queries.queries import Queries

@@ -8,8 +8,9 @@ import numpy as np
 
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.checks import check_number, setting
-from boostrank.metrics.base import Domain, Empty, PreparedRanks, QueryMeasure
+from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels
+from boostrank.metrics.summaries import Empty
 from boostrank.queries.rankings import RankedBlock, Ties, break_ties
 from boostrank.queries.segments import Segments
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, Ints, as_array
 from boostrank.inputs.checks import refuse_first
-from boostrank.metrics.base import MIN_GEOMETRIC, Summary, mean_of_queries
+from boostrank.metrics.summaries import MIN_GEOMETRIC, Summary, mean_of_queries
 from boostrank.queries.by_id import ValuesById, align, by_id, is_by_id, refuse_unknown
 from boostrank.queries.groups import mean_by_group, number_groups
 from boostrank.queries.queries import Queries

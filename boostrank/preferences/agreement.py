@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats, check_lengths
-from boostrank.metrics.base import Domain, Empty, Prepared, PreparedRanks, QueryMeasure
+from boostrank.metrics.base import Domain, Prepared, PreparedRanks, QueryMeasure
 from boostrank.metrics.labels import GroupedLabels, check_scores
 from boostrank.metrics.pairs import count_reversed_pairs, label_codes
+from boostrank.metrics.summaries import Empty
 from boostrank.ndcg.labels import Labels
 from boostrank.preferences.graph import PreferenceGraph
 from boostrank.queries.queries import Queries

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
 from boostrank.inputs.arrays import Floats, Ints
 from boostrank.inputs.streams import FeatureBlocks, FeatureStream
@@ -99,6 +98,9 @@ def _columns(X: Any) -> Iterator[Callable[[Ints], Any]]:
 
     Features of files, and sparse ones, have one column, of hashes of rows.
     """
+    # Imported on use: it takes long, and measures need it not.
+    from scipy.sparse import issparse
+
     if isinstance(X, FeatureStream):
         X = X.own_features()
     if isinstance(X, FeatureStream):
@@ -129,6 +131,8 @@ def _row_hashes(X: FeatureStream) -> Hashes:
 
 def _sparse_row_hashes(X: Any) -> Hashes:
     """The hash of each row of a sparse matrix."""
+    from scipy.sparse import csr_array
+
     rows = csr_array(X)
     values = _combine(_hash(rows.indices.astype(np.int64)), _hash(rows.data))
     # Sums over rows, which may have no values.

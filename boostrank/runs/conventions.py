@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from boostrank.inputs.arrays import Floats
-from boostrank.metrics.base import Empty
 from boostrank.metrics.binary import Denominator
 from boostrank.metrics.registry import LIBRARY_SETTINGS, Above
+from boostrank.metrics.summaries import Empty
 from boostrank.ndcg.long_lists import discount_name
 
 #: The value of a setting: a number, a text, a function, or None.

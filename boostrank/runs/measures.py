@@ -8,9 +8,10 @@ import numpy as np
 
 from boostrank.inputs.arrays import Floats
 from boostrank.inputs.checks import check_number, setting
-from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure, Summary
+from boostrank.metrics.base import Domain, PreparedRanks, QueryMeasure
 from boostrank.metrics.binary import AveragePrecision
 from boostrank.metrics.labels import GroupedLabels
+from boostrank.metrics.summaries import Summary
 from boostrank.queries.segments import Segments
 
 

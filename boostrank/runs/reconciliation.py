@@ -16,11 +16,12 @@ from numpy.typing import ArrayLike
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_array, check_lengths
 from boostrank.inputs.checks import check_count, refuse
 from boostrank.kernels.ranked_measures import PerBlock
-from boostrank.metrics.base import Measure, QueryMeasure, fill_undefined, mean_of_queries
+from boostrank.metrics.base import Measure, QueryMeasure
 from boostrank.metrics.binary import AveragePrecision
 from boostrank.metrics.labels import GroupedLabels, labels_scores_queries
 from boostrank.metrics.names import MEASURES, measure_name
 from boostrank.metrics.registry import get_measure
+from boostrank.metrics.summaries import fill_undefined, mean_of_queries
 from boostrank.queries.queries import Queries
 from boostrank.queries.rankings import RankedBlock
 from boostrank.queries.segments import Segments

@@ -56,3 +56,50 @@ def test_columns_that_do_not_exist_and_negative_labels_are_errors(run, returns, 
     assert "'shop'" in message
     message = run("fit", path, tmp_path / "model", *OPTIONS, code=2)
     assert "gain='rank'" in message
+
+
+@pytest.mark.parametrize("dates", [False, True])
+def test_compare_trains_on_earlier_lists(run, returns, tmp_path, dates):
+    table, _ = returns
+    week = table["week"]
+    if dates:
+        week = (pd.Timestamp("2024-01-05") + pd.to_timedelta(7 * week, "D")).dt.date
+    path = tmp_path / "t.csv"
+    table.assign(when=week, grade=(table["return"] > 0).astype(int)).drop(columns="return").to_csv(
+        path, index=False
+    )
+    options = ["--qid", "week,market", "--label", "grade", "--drop", "week,market"]
+    quick = ["--folds", 2, "--rankers", "LightGBMRanker,XGBoostRanker", "--measures", "ndcg@3"]
+    out = run("compare", path, *options, "--time", "when", *quick, "--output", tmp_path / "o.csv")
+    assert "2 folds" in out
+    X = table[["value", "momentum", "size"]].to_numpy()
+    y = (table["return"] > 0).astype(int)
+    qid = table.groupby(["week", "market"]).ngroup().to_numpy()
+    rankers = {
+        "LightGBMRanker()": br.LightGBMRanker(random_state=0),
+        "XGBoostRanker()": br.XGBoostRanker(random_state=0),
+    }
+    cv = br.QueryTimeSplit(2, time=table["week"].to_numpy())
+    expected = br.compare(rankers, X, y, qid, cv=cv, measures="ndcg@3").table
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "o.csv")["mean"], expected["mean"])
+    error = run("compare", path, *options, "--time", "wen", *quick, code=2)
+    assert "did you mean 'when'" in error
+    error = run("compare", path, *options, "--time", "market", *quick, code=2)
+    assert "the time (column 'market') must be a number or a date" in error
+    error = run("compare", path, *options, "--time", "when", "--repeats", 2, *quick, code=2)
+    assert "give --time or --repeats" in error
+
+
+def test_fit_keeps_groups_together(run, returns, tmp_path):
+    table, path = returns
+    model = tmp_path / "model.txt"
+    options = ["--qid", "week,market", "--label", "return", "--gain", "rank", "--threads", 1]
+    run("fit", path, model, *options, "--group", "week", "--drop", "market")
+    ranker = br.LightGBMRanker(gain="rank", random_state=0, n_jobs=1)
+    X = table[["value", "momentum", "size"]]
+    qid = table.groupby(["week", "market"], sort=False).ngroup().to_numpy()
+    ranker.fit(X, table["return"], qid, groups=table["week"].to_numpy())
+    found = br.load_model(model)
+    assert found.best_iteration_ == ranker.best_iteration_
+    np.testing.assert_allclose(found.predict(X), ranker.predict(X))
+    assert "did you mean 'week'" in run("fit", path, model, *options, "--group", "wek", code=2)

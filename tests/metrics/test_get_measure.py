@@ -294,7 +294,7 @@ def test_misspelt_measures_are_errors_where_they_are_defined():
         "boostrank.metrics.ndgc",
         "boostrank.metrics.graded:NDGC",
         "boostrank.metrics.graded:ndcg_score",
-        "boostrank.metrics.base:EMPTY",
+        "boostrank.metrics.summaries:EMPTY",
     ],
 )
 def test_an_entry_point_without_its_measure_is_named(value, monkeypatch):

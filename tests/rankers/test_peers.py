@@ -510,7 +510,9 @@ def own_metric(labels, scores):
 
 @of_lightgbm
 @pytest.mark.parametrize(
-    "metric", [None, "ndcg", "map", ["map", "ndcg"], "None", own_metric], ids=str
+    "metric",
+    [None, "ndcg", "map", ["map", "ndcg"], "None", own_metric],
+    ids=lambda metric: getattr(metric, "__name__", str(metric)),
 )
 @pytest.mark.parametrize("cutoffs", [None, [10], [3, 1]], ids=str)
 @pytest.mark.parametrize("parameters", [{}, {"metric": "map"}, {"eval_at": [2]}], ids=str)
