@@ -16,6 +16,12 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.backends.progress import ProgressBar
+from boostrank.comparison.groups import (
+    groups_of_rows,
+    of_ids,
+    split_by_group,
+    with_validation_groups,
+)
 from boostrank.comparison.trainings import TrainingJob, run_trainings
 from boostrank.datasets import Dataset, Fold
 from boostrank.inputs.arrays import Bools, Floats, Ints, as_array
@@ -32,13 +38,13 @@ from boostrank.metrics.scorers import Estimator
 from boostrank.model_selection import split_queries, with_validation
 from boostrank.model_selection.estimators import needs_validation
 from boostrank.model_selection.splits import Splitter, make_folds
+from boostrank.model_selection.time_split import without_time
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.objectives.labels import MultipleLabels, Weights, as_multiple_labels
 from boostrank.objectives.measures import ObjectiveMeasure
-from boostrank.queries.groups import numbers_of_groups
+from boostrank.queries.id_columns import warn_of_frame, without_id_warnings
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
-from boostrank.queries.weights import weighted_means
 from boostrank.significance import confidence_interval
 from boostrank.significance.paired_tests import randomization_test
 from boostrank.text.tables import text_lines
@@ -99,6 +105,8 @@ class TradeOff:
         scores"; NaN for a query that has no part of the objective.
     qid : ndarray, shape (n_queries,)
         Ids of the queries.
+    groups : ndarray, shape (n_queries,), or None
+        The group of each query, over which intervals and tests are then.
 
     Examples
     --------
@@ -122,6 +130,7 @@ class TradeOff:
     weights: Floats
     values: Mapping[str, Floats]
     qid: NDArray[Any]
+    groups: NDArray[Any] | None = None
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -157,11 +166,9 @@ class TradeOff:
             table[f"weight of {name}"] = weights
         for i, name in enumerate(self.names):
             rows = self.values[method][:, :, i]
-            found = [weighted_means(row, np.ones(len(row))) for row in rows]
-            margin = np.array([float(of_weights.margin()[0]) for of_weights in found])
             table[name] = means[:, i]
-            table[f"low of {name}"] = means[:, i] - margin
-            table[f"high of {name}"] = means[:, i] + margin
+            intervals = [confidence_interval(row, 0.0 * row, groups=self.groups) for row in rows]
+            table[f"low of {name}"], table[f"high of {name}"] = zip(*intervals, strict=True)
         table["weighted mean"] = (self.weights * means).sum(axis=1)
         table["front"] = is_on_front(means)
         return pd.DataFrame(table)
@@ -240,7 +247,8 @@ class TradeOff:
 
     def _divided(self, fraction: float, random_state: EstimatorSeed) -> tuple[Bools, Bools]:
         """Masks of the queries that choose and of those that test."""
-        _, tested = split_queries(np.arange(len(self.qid)), fraction, random_state)
+        every_query = np.arange(len(self.qid))
+        _, tested = split_queries(every_query, fraction, random_state, groups=self.groups)
         testing = np.zeros(len(self.qid), dtype=bool)
         testing[tested] = True
         return ~testing, testing
@@ -254,12 +262,13 @@ class TradeOff:
     ) -> pd.DataFrame:
         """The table of :class:`Pick`."""
         rows = []
+        groups = None if self.groups is None else self.groups[testing]
         for i, name in enumerate(self.names):
             values, others = (
                 self.values[ONE_MODEL][number, testing, i] for number in (picked, baseline)
             )
-            test = randomization_test(values, others, None, None, 10_000, 0)
-            low, high = confidence_interval(values, others)
+            test = randomization_test(values, others, None, groups, 10_000, 0)
+            low, high = confidence_interval(values, others, groups=groups)
             rows.append(
                 {
                     "objective": name,
@@ -296,7 +305,7 @@ def trade_off(
     *,
     weights: int | Sequence[Weights] | NDArray[np.floating[Any]] = 11,
     cv: Splitter = 5,
-    groups: ArrayLike | None = None,
+    groups: Any = None,
     measure: MeasureLike | None = None,
     n_jobs: int | None = None,
     results: str | os.PathLike[str] | None = None,
@@ -322,8 +331,11 @@ def trade_off(
         alone, at equal distances; or the choices themselves, an array of shape (n_weights,
         n_objectives) or a list of mappings. Those of one objective alone are added if they are
         missing.
-    cv, groups
+    cv : int, splitter or iterable of (train, test), default 5
         As in :func:`boostrank.cross_validate`. No query may be in the test rows of two folds.
+    groups : array-like, str, Mapping, Series or DataFrame, optional
+        What queries belong to, such as users, as in :func:`boostrank.compare`: no fold divides a
+        group, and intervals and tests are over groups in place of queries.
     measure : str, Measure or callable, optional
         As in :func:`boostrank.get_measure`; by default the one of the labels with the cutoff 10,
         "weighted-ndcg@10": NDCG with the gain and cutoff of each objective.
@@ -352,25 +364,32 @@ def trade_off(
     if len(names) < 2:
         refuse("labels", labels, "of at least two objectives", got=repr(several))
     choices = _choices(several, weights)
+    of_queries = None
+    if groups is not None:
+        X, of_queries = groups_of_rows(X, several, qid, groups)
     X, ids = find_qid(X, qid, several)
     queries = Queries.from_qid(require_qid(ids, "trade_off"))
-    of_groups = None if groups is None else numbers_of_groups(groups, queries)
-    pairs = make_folds(X, several, queries, cv, of_groups)
+    if of_queries is not None:
+        cv = split_by_group(X, several, of_ids(of_queries, queries.qid), cv)
+    pairs = make_folds(X, several, queries, cv)
     tested = np.concatenate([test for _, test in pairs])
     if len(np.unique(tested)) < len(tested):
         raise ValueError("cv tests a query in several folds: use an integer or QueryKFold")
     y: Any = several
-    data = Dataset(X, y, as_array(ids, "qid"))
+    data = Dataset(without_time(X, cv), y, as_array(ids, "qid"))
     folds = [
         Fold(f"Fold{i}", data.take(train), None, data.take(test))
         for i, (train, test) in enumerate(pairs, 1)
     ]
     of_choices = [several.with_weights(choice) for choice in choices]
-    jobs = _jobs(ranker, folds, of_choices, pairs)
+    jobs = _jobs(ranker, folds, of_choices, pairs, of_queries)
     folder = None if results is None else Path(results)
     scores = np.full((len(choices), queries.n_documents), np.nan)
+    # Once, and not for each training.
+    warn_of_frame(folds[0].train.X, Queries.from_qid(folds[0].train.qid))
     bar = ProgressBar(len(jobs), progress, lambda: "trade-off", "trainings")
-    with bar, contextlib.closing(run_trainings(jobs, n_jobs, folder)) as finished:
+    running = contextlib.closing(run_trainings(jobs, n_jobs, folder))
+    with without_id_warnings(), bar, running as finished:
         for number, result, is_saved in finished:
             choice, fold = divmod(number, len(folds))
             scores[choice, pairs[fold][1]] = result.scores
@@ -387,7 +406,8 @@ def trade_off(
         for method, of_method in of_methods.items()
     }
     ids_of_queries = Queries.from_qid(data.qid[rows]).ids
-    return TradeOff(names, str(named), choices, values, ids_of_queries)
+    of_tested = None if of_queries is None else of_ids(of_queries, ids_of_queries)
+    return TradeOff(names, str(named), choices, values, ids_of_queries, of_tested)
 
 
 def is_on_front(means: Floats) -> Bools:
@@ -436,8 +456,12 @@ def _jobs(
     folds: Sequence[Fold],
     of_choices: Sequence[MultipleLabels],
     pairs: Sequence[tuple[Ints, Ints]],
+    groups: pd.Series | None,
 ) -> list[TrainingJob]:
-    """The trainings of all choices of weights on all folds, which share their features."""
+    """The trainings of all choices of weights on all folds, which share their features.
+
+    `groups` has the group of each query by query id.
+    """
     holds_out = needs_validation(ranker)
     jobs = []
     for labels in of_choices:
@@ -448,9 +472,14 @@ def _jobs(
                 train=fold.train._replace(y=of_labels[train]),
                 test=fold.test._replace(y=of_labels[test]),
             )
-            if holds_out:
+            of_rows = None
+            if groups is not None and holds_out:
+                weighted = with_validation_groups(weighted, groups, 0)
+            elif holds_out:
                 weighted = with_validation(weighted, random_state=0)
-            jobs.append(TrainingJob(name, ranker, weighted))
+            if groups is not None:
+                of_rows = of_ids(groups, weighted.train.qid)
+            jobs.append(TrainingJob(name, ranker, weighted, of_rows))
     return jobs
 
 

@@ -156,3 +156,27 @@ def test_the_picture_has_the_curves_the_front_and_the_single_objectives(result):
     assert swapped.ax_.get_xlabel() == "margin: NDCG@10"
     with pytest.raises(ValueError, match="x must be one of click, margin; got 'order'"):
         result.plot("order")
+
+
+def test_groups_are_divided_by_no_fold_and_intervals_are_over_them(data):
+    X, labels, qid = data
+    users = qid // 3
+    for ranker in (RANKER, clone(RANKER).set_params(early_stopping_rounds=3)):
+        result = br.trade_off(ranker, X, labels, qid, weights=2, cv=2, groups=users)
+        assert result.groups.tolist() == (result.qid // 3).tolist()
+    first = result.table.iloc[0]
+    clicks = result.values["one model"][0, :, 0]
+    zeros = np.zeros(len(clicks))
+    expected = br.significance.confidence_interval(clicks, zeros, groups=result.groups)
+    assert list(first[["low of click", "high of click"]]) == pytest.approx(list(expected))
+    alone = br.significance.confidence_interval(clicks, zeros)
+    assert expected[0] != pytest.approx(alone[0], abs=1e-6)
+    choosing, testing = result._divided(0.5, 0)
+    assert not {*result.groups[choosing]} & {*result.groups[testing]}
+    pick = result.pick({"click": -0.9})
+    values, others = (
+        result.values["one model"][number, testing, 0]
+        for number in (np.argmax(result.weights[:, 0] == pick.weights["click"]), 0)
+    )
+    interval = br.significance.confidence_interval(values, others, groups=result.groups[testing])
+    assert list(pick.table.loc["click", ["low", "high"]]) == pytest.approx(list(interval))
