@@ -35,6 +35,7 @@ Extensions plug into the core: they import its names, and it imports none of the
 enter as entry points, such as losses and measures, are imported when they are looked up. A plain
 fit loads none of them.
 
+    calibration              probabilities from scores: of the first place, of ranks, of relevance
     preferences              labels that are preferences of documents, and losses of their edges
     correlations             correlations of scores with labels that are real numbers, and spreads
     clicks                   click logs, click models, and what clicks say about relevance

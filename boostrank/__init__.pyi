@@ -1,3 +1,4 @@
+from . import calibration as calibration
 from . import clicks as clicks
 from . import clusters as clusters
 from . import correlations as correlations
@@ -12,6 +13,7 @@ from . import serving as serving
 from . import significance as significance
 from . import surrogates as surrogates
 from . import theory as theory
+from .calibration import CalibratedRanker as CalibratedRanker
 from .clicks import ClickLabels as ClickLabels
 from .clicks import ClickLog as ClickLog
 from .clicks import simulate_clicks as simulate_clicks

@@ -92,6 +92,16 @@ precision = save(
 ).precision
 print(f"At full recall, the precision of the default is {precision['default'].iloc[-1]:.2f}.")
 
+# Whether probabilities to be first are right on new lists.
+plain = br.LightGBMRanker(**settings)
+calibrated = br.CalibratedRanker(plain, cv=3).fit(*train)
+calibration = displays.CalibrationDisplay.from_estimator(calibrated, *test, n_bins=6)
+save(calibration, "calibration")
+error = br.calibration.calibration_error(
+    test.y, calibrated.predict_proba(test.X, qid=test.qid), test.qid, n_bins=6
+)
+print(f"The calibration error of the probabilities to be first is {error:.3f}.")
+
 # Where a ranker is good and where it is not.
 values = br.evaluate(
     test.y, rankers["default"].predict(test.X), test.qid, "ndcg@10", per_query=True

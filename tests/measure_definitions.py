@@ -29,6 +29,8 @@ def score(name, y_true, y_score, qid=None, *, sample_weight=None, per_query=Fals
 
 
 FUNCTIONS = {name: partial(score, name) for name in FOR_ARRAYS}
+#: Measures that depend on the scores themselves, and not only on the ranking.
+OF_PROBABILITIES = ("neg-first-brier", "neg-first-log-loss")
 
 
 # Each takes the labels of the ranked documents, the number of ranks that count, and the threshold

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from boostrank.backends.features import FeatureParameter
 from boostrank.backends.libraries import Booster, Parameters
-from boostrank.backends.models import ModelSource
+from boostrank.backends.models import ModelSource, Notes
 from boostrank.backends.records import (
     EvalResults,
     GroupedData,
@@ -199,11 +200,13 @@ class Backend(Protocol):
     def n_rounds(self, booster: Booster) -> int:
         """Number of boosting rounds that the booster holds."""
 
-    def save(self, booster: Booster, path: str | os.PathLike[str], note: str = "") -> None:
-        """Write a model file in the format of the library, with a note of one line without "="."""
+    def save(
+        self, booster: Booster, path: str | os.PathLike[str], notes: Notes = MappingProxyType({})
+    ) -> None:
+        """Write a model file in the format of the library, with notes."""
 
-    def load(self, source: ModelSource) -> tuple[Any, str]:
-        """Read a booster, and the note or nothing, from a model file in the format of the library.
+    def load(self, source: ModelSource) -> tuple[Any, Notes]:
+        """Read a booster, and the notes that it has, from a model file in the library's format.
 
         The content of a file may be given in its place.
 
@@ -230,8 +233,10 @@ class Backend(Protocol):
         `parameters` are some of its constructor.
         """
 
-    def average(self, boosters: Sequence[Booster]) -> Any:
+    def average(self, boosters: Sequence[Booster], divisor: float = 1.0) -> Any:
         """Return one booster whose score of every row is the mean of the scores of these.
+
+        The mean is divided by `divisor`.
 
         There is at least one, and they were trained on the same features. The result has the rounds
         of the first booster, then those of the second, ..., each tree with outputs divided by the

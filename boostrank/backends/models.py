@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,17 @@ from boostrank.inputs.warnings import warn
 
 #: Name of the field of a model file that contains its checksum.
 CHECKSUM_FIELD = "boostrank_sha256"
-#: Name of the field that contains the note on features of lists.
-NOTE_FIELD = "boostrank_query_features"
+#: Names of the fields that contain notes, by what these are about.
+NOTE_FIELDS = {
+    "query_features": "boostrank_query_features",
+    "calibration": "boostrank_calibration",
+}
 #: The checksum is the SHA-256 of the file with this value in the field.
 BLANK_CHECKSUM = "0" * 64
 #: Longer values of the state of a booster are compressed in a pickle.
 MAX_PLAIN_LENGTH = 999
+#: Notes in a model file, each a text of one line without "=", by a name in :data:`NOTE_FIELDS`.
+Notes = Mapping[str, str]
 #: A model file, or its content.
 ModelSource = str | os.PathLike[str] | bytes | bytearray
 #: Its types, for isinstance.

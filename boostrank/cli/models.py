@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pandas as pd
 import typer
@@ -41,6 +41,11 @@ from boostrank.rankers import load_model
 from boostrank.rankers.base import BoostedRanker
 from boostrank.training.losses import DEFAULT_LOSS
 
+if TYPE_CHECKING:
+    from boostrank.calibration import CalibratedRanker
+
+#: The column of probabilities in a table of scores.
+PROBABILITY = "probability"
 #: Rounds without gain on a file of other queries after which the training ends.
 DEFAULT_PATIENCE = 150
 OBJECTIVE = (
@@ -64,6 +69,14 @@ VALIDATION = "Queries to choose the number of rounds by (early stopping), with t
 SCORES = (
     "File for the scores, one a line; .csv, .tsv or .parquet with the query ids. By default "
     "standard output."
+)
+CALIBRATE = (
+    "Find too, on five folds of the queries, how scores become probabilities to be first; for "
+    "predict --probabilities."
+)
+PROBABILITIES = (
+    "The probability of each document to be first in its list, in place of its score; beside it in "
+    "a table. For models of fit --probabilities."
 )
 ENGINE_FEATURES = (
     "A,B,f(x,y), or a file with one a line, in the sequence of the model; by default the names in "
@@ -118,6 +131,7 @@ def fit(
     threads: Annotated[
         int | None, Option(help="Number of threads; by default all processors.", min=1)
     ] = None,
+    probabilities: Annotated[Literal["first"] | None, Option(help=CALIBRATE)] = None,
     seed: options.SeedOption = 0,
 ) -> None:
     """Train a ranker, and save the model in its library's own format.
@@ -142,6 +156,11 @@ def fit(
         refuse_unused("--validation", patience=patience, eval_metric=eval_metric)
     else:
         settings["early_stopping_rounds"] = patience or DEFAULT_PATIENCE
+        if probabilities is not None:
+            raise ValueError(
+                "--probabilities trains on folds of DATA, which --validation would not fit: leave "
+                "one of them out"
+            )
     if query_features is not None:
         settings["query_features"] = split_outside_brackets(query_features)
     rankers = options.make_rankers(objective, backend, leaves, **settings)
@@ -173,8 +192,13 @@ def fit(
     if isinstance(X, pd.DataFrame):
         typer.echo(features_line(X))
     with without_id_warnings():
-        ranker.fit(X, y, ids, groups=groups, eval_set=eval_set, eval_metric=measures, verbose=BAR)
-    ranker.save_model(model)
+        if probabilities is None:
+            ranker.fit(
+                X, y, ids, groups=groups, eval_set=eval_set, eval_metric=measures, verbose=BAR
+            )
+            ranker.save_model(model)
+        else:
+            ranker = _fit_calibrated(ranker, X, y, ids, groups, model)
     if ranker.evals_result_:
         typer.echo(_choice(ranker))
     rounds_and_features = (
@@ -182,6 +206,20 @@ def fit(
     )
     queries = counted(Queries.from_qid(ids).n_queries, "query", "queries")
     typer.echo(f"{model}: {rounds_and_features}, {counted(len(y), 'document')} of {queries}")
+
+
+def _fit_calibrated(
+    ranker: BoostedRanker, X: Any, y: Any, ids: Any, groups: Any, path: Path
+) -> BoostedRanker:
+    """Train a ranker with probabilities of the first place, and save both; returns the ranker."""
+    # Imported on use: other commands need no probabilities.
+    from boostrank.calibration import CalibratedRanker
+
+    calibrated = CalibratedRanker(ranker, "first").fit(X, y, ids, groups=groups)
+    calibrated.save_model(path)
+    typer.echo(f"temperature of the scores: {calibrated.temperature_:.4g}")
+    fitted: BoostedRanker = calibrated.ranker_
+    return fitted
 
 
 def _choice(ranker: BoostedRanker) -> str:
@@ -221,6 +259,7 @@ def predict(
     drop: options.DropOption = None,
     missing: options.MissingOption = None,
     output: Annotated[Path | None, Option(help=SCORES)] = None,
+    probabilities: Annotated[Literal["first"] | None, Option(help=PROBABILITIES)] = None,
 ) -> None:
     """Score documents, and write one score per line, in the sequence of DATA.
 
@@ -236,26 +275,46 @@ def predict(
         require_folder_of(output)
         _refuse_data_as_output("--output", output, data, model)
     ranker = _load_model(model)
+    calibrated = None if probabilities is None else _load_calibrated(model)
     roles = ["features"]
-    if makes_table or ranker.query_features_ is not None:
+    if makes_table or calibrated is not None or ranker.query_features_ is not None:
         roles.append("qid")
     else:
         refuse_unused("--output with a name that ends in .csv, .tsv or .parquet", qid=qid)
     columns = ColumnOptions(qid, None, features, drop, missing=missing)
     with ExitStack() as stack:
-        if ranker.query_features_ is not None:
-            # If there are no query ids, the message says why they are needed.
+        # If there are no query ids, the message says why they are needed.
+        if calibrated is not None:
+            stack.enter_context(named_part("--probabilities are those of lists"))
+        elif ranker.query_features_ is not None:
             stack.enter_context(named_part(f"{model} has query_features"))
         X, _, ids = read_documents(data, columns, like=features_of(ranker), roles=roles)
-    scores = ranker.predict(X, qid=ids)
-    lines = "".join(f"{score!r}\n" for score in scores.tolist())
+    columns_of_table = {QID: ids, SCORE: ranker.predict(X, qid=ids)}
+    written = SCORE
+    if calibrated is not None:
+        written = PROBABILITY
+        columns_of_table[PROBABILITY] = calibrated.predict_proba(X, qid=ids)
+    lines = "".join(f"{value!r}\n" for value in columns_of_table[written].tolist())
     if output is None:
         sys.stdout.write(lines)
     elif makes_table:
-        table = pd.DataFrame({QID: ids, SCORE: scores})
+        table = pd.DataFrame(columns_of_table)
         write_atomically(output, lambda path: tables.write_table(table, path))
     else:
         write_atomically(output, lambda path: Path(path).write_text(lines, encoding="utf-8"))
+
+
+def _load_calibrated(model: Path) -> CalibratedRanker:
+    """The calibrated ranker of a model file; ValueError if it has no probabilities to be first."""
+    from boostrank.calibration import CalibratedRanker
+
+    calibrated = CalibratedRanker.load_model(model)
+    if calibrated.target != "first":
+        raise ValueError(
+            f"{model} has probabilities of relevance, and --probabilities first are those of the "
+            "first place: use predict_proba in Python"
+        )
+    return calibrated
 
 
 def export(

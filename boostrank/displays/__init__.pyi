@@ -1,3 +1,4 @@
+from .calibration import CalibrationDisplay as CalibrationDisplay
 from .comparison import ComparisonDisplay as ComparisonDisplay
 from .comparison import QueryDifferencesDisplay as QueryDifferencesDisplay
 from .folds import FoldsDisplay as FoldsDisplay

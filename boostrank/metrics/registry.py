@@ -65,7 +65,8 @@ def get_measure(measure: MeasureLike = "ndcg@10", **settings: object) -> Measure
         neither. For labels that are any real numbers, such as returns, there are "spearman" (the
         rank IC), "kendall", "ic", "ic_ir" and "spread@0.1" (:mod:`boostrank.correlations`), and
         ``"ndcg(gain=rank)@10"``. ``"click-dcg"``, with or without a cutoff, is the measure of
-        ClickLabels. Only :func:`boostrank.evaluate_run` takes those that need a run: "numq",
+        ClickLabels, and ``"neg-first-log-loss"`` and ``"neg-first-brier"`` are those of
+        probabilities. Only :func:`boostrank.evaluate_run` takes those that need a run: "numq",
         "numrel", "numret" and the geometric mean "gm_map". A name may have settings, as in
         ``"ndcg(gain=linear)@10"``. Or a name or object of ir_measures, such as ``"P(rel=2)@5"``,
         ``"AP"`` or ``"RR"``, or a name of trec_eval or ranx that is none of ours, such as

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -13,11 +13,18 @@ from numpy.typing import ArrayLike
 from sklearn import model_selection
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
-from boostrank.inputs.arrays import check_lengths, refuse_lazy
-from boostrank.inputs.checks import EstimatorSeed, as_random_state, check_number, refuse
+from boostrank.inputs.arrays import Floats, Ints, check_lengths, refuse_lazy
+from boostrank.inputs.checks import (
+    EstimatorSeed,
+    as_random_state,
+    check_number,
+    named_part,
+    refuse,
+)
 from boostrank.metrics import Measure, default_measure, make_scorer
 from boostrank.metrics.registry import MeasuresLike
 from boostrank.metrics.scorers import Estimator, call_with_qid
@@ -194,6 +201,83 @@ def cross_validate(
     if "estimator" in result:
         result["estimator"] = [unwrap(fitted) for fitted in result["estimator"]]
     return result
+
+
+class OutOfFold(NamedTuple):
+    """Scores of rows by rankers that were not trained on their queries.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (n_documents,)
+        NaN for rows that no fold tests on.
+    folds : ndarray of int64, shape (n_documents,)
+        Number of the fold that tests on each row; -1 for none.
+    rankers : list of estimator
+        The fitted ranker of each fold.
+    """
+
+    scores: Floats
+    folds: Ints
+    rankers: list[Any]
+
+
+class Trainings:
+    """Trainings of clones of a ranker on all rows, or on those of the folds of queries.
+
+    Parameters
+    ----------
+    ranker, X, y, qid, cv, groups, params
+        As in :func:`cross_validate`. `cv` may be None if there is only a training on all rows.
+    """
+
+    def __init__(
+        self,
+        ranker: Estimator,
+        X: Features,
+        y: ArrayLike | Labels,
+        qid: ArrayLike,
+        *,
+        cv: Splitter,
+        groups: ArrayLike | None,
+        params: FitArguments,
+    ) -> None:
+        prepared = _prepare(ranker, X, y, qid, cv, groups, None, params)
+        self._ranker, self._X, self._folds, _, self._params = prepared
+        self._y: Any = y
+
+    def on_all_rows(self) -> Any:
+        """A clone that is trained on all rows."""
+        return unwrap(self._train(slice(None)))
+
+    def out_of_fold(self) -> OutOfFold:
+        """Train a clone on each fold, and score the rows that the fold tests on."""
+        qid = self._params["qid"]
+        scores = np.full(len(qid), np.nan)
+        numbers = np.full(len(qid), -1)
+        rankers = []
+        for number, (train, test) in enumerate(self._folds):
+            with named_part(f"fold {number + 1}"):
+                fitted = self._train(train)
+            rows = _safe_indexing(self._X, test)
+            scores[test] = call_with_qid(fitted, "predict", qid[test], rows)
+            numbers[test] = number
+            rankers.append(unwrap(fitted))
+        return OutOfFold(scores, numbers, rankers)
+
+    def _train(self, rows: slice | Ints) -> Any:
+        """A clone that is trained on some rows; other arguments than X and y if it takes them."""
+        ranker: Any = clone(self._ranker)
+        X = self._X
+        if not isinstance(rows, slice):
+            X = _safe_indexing(X, rows)
+        with sklearn.config_context(enable_metadata_routing=True):
+            routing = get_routing_for_object(ranker)
+            taken = routing.consumes("fit", self._params.keys())
+            left = self._params.keys() - taken - {"qid", "groups"}
+            if left:
+                raise ValueError(f"fit of {type(ranker).__name__} takes no {', '.join(left)}")
+            ranker.fit(X, self._y[rows], **{name: self._params[name][rows] for name in taken})
+        return ranker
 
 
 def learning_curve(

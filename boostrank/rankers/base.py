@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.interface import Backend
-from boostrank.backends.models import SOURCES, ModelSource
+from boostrank.backends.models import SOURCES, ModelSource, Notes
 from boostrank.backends.records import Trained, TrainingSpecification
 from boostrank.inputs.table import TableLike
 from boostrank.ndcg.dcg import DCG
@@ -487,8 +487,8 @@ class BoostedRanker(TrainedModel):
         }
         return {name: value for name, value in {**given, **found}.items() if value is not None}
 
-    def _load(self, source: ModelSource) -> tuple[Any, str]:
-        """Read a booster and the note of its query features, which may be empty, from a file."""
+    def _load(self, source: ModelSource) -> tuple[Any, Notes]:
+        """Read a booster and the notes on it from a file."""
         return self._backend.load(source)
 
     def _set_fitted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from boostrank.backends.interface import Backend
 from boostrank.backends.models import (
     ModelSource,
+    Notes,
     booster_of_state,
     compressed_state,
     source_name,
@@ -372,10 +374,13 @@ class TrainedModel(LibraryRankers, BaseEstimator):
         are.
         """
         check_is_fitted(self, "booster_")
-        note = ""
-        if self.query_features_ is not None:
-            note = self.query_features_.note()
-        self._library.save(self.booster_, path, note)
+        self._library.save(self.booster_, path, self._notes())
+
+    def _notes(self) -> dict[str, str]:
+        """The notes of a model file."""
+        if self.query_features_ is None:
+            return {}
+        return {"query_features": self.query_features_.note()}
 
     @of_instance_or_class
     def load_model(self, path: ModelSource) -> Self:
@@ -400,9 +405,9 @@ class TrainedModel(LibraryRankers, BaseEstimator):
             If the file is not a complete model of a ranker of this library. The ranker is then
             unchanged.
         """
-        booster, note = self._parameters._load(path)
+        booster, notes = self._parameters._load(path)
         with named_part(source_name(path)):
-            self._set_booster(booster, note)
+            self._set_booster(booster, notes)
         return self
 
     def _given_booster(self) -> Any:
@@ -418,16 +423,16 @@ class TrainedModel(LibraryRankers, BaseEstimator):
     #: The booster by its name in the rankers of the libraries; scripts read and set it.
     _Booster = property(_given_booster, lambda self, booster: self._take_booster(booster))
 
-    def _set_booster(self, booster: Any, note: str = "") -> None:
-        """Take a booster that was trained elsewhere, with the note of its query features."""
+    def _set_booster(self, booster: Any, notes: Notes = MappingProxyType({})) -> None:
+        """Take a booster that was trained elsewhere, with the notes of its file."""
         library = self._library
         features = TrainingFeatures.of_model(
             library.n_features(booster), library.feature_names(booster), library.categories(booster)
         )
-        if note:
+        if "query_features" in notes:
             from boostrank.training.query_features import features_of_note
 
-            features = features_of_note(note, features)
+            features = features_of_note(notes["query_features"], features)
         self._set_model(Trained(booster, library.n_rounds(booster), {}), features)
 
     def to_onnx(self) -> Any:

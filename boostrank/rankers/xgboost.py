@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boostrank.backends.interface import Backend
-from boostrank.backends.models import ModelSource, read_source, source_name
+from boostrank.backends.models import ModelSource, Notes, read_source, source_name
 from boostrank.backends.xgboost import backend as xgboost_backend
 from boostrank.backends.xgboost.features import adopt_missing
 from boostrank.inputs.checks import EstimatorSeed, plain_number
@@ -279,10 +279,10 @@ class XGBoostRanker(NamesOfXGBRanker):
         if native:
             self._native = native
 
-    def _load(self, source: ModelSource) -> tuple[Any, str]:
-        booster, note = super()._load(source)
+    def _load(self, source: ModelSource) -> tuple[Any, Notes]:
+        booster, notes = super()._load(source)
         adopt_missing(booster, self._native)
-        return booster, note
+        return booster, notes
 
     def _take_booster(self, booster: object) -> None:
         taken = xgboost_backend.as_booster(booster)

@@ -112,7 +112,8 @@ class GainWeightedPairs(Surrogate):
 class PairwiseLogistic(GainWeightedPairs):
     """Gain-weighted pairs with ``phi(d) = log(1 + exp(-d))``.
 
-    Gradient and Hessian of a query of m documents take O(m^2) time.
+    Gradient and Hessian of a query of m documents take O(m^2) time. The minimizer is ``log E[u]``,
+    up to a shift: there the two terms of each pair of documents cancel in the gradient.
 
     Examples
     --------
@@ -124,6 +125,10 @@ class PairwiseLogistic(GainWeightedPairs):
     """
 
     margin: ClassVar[str] = "logistic"
+
+    def minimizer(self, expected: Floats) -> Floats | None:
+        with np.errstate(divide="ignore"):
+            return self.representative(np.log(expected))
 
 
 @dataclass(frozen=True)

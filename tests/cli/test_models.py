@@ -74,3 +74,34 @@ def test_query_features_need_the_query_ids_of_documents(run, folder, tmp_path):
     assert "m has query_features: " in (error := run("predict", model, tmp_path / "x.csv", code=2))
     assert "name one with --qid" in error
     assert "got 'gap'" in run("fit", path, model, "--query-features", "gap", code=2)
+
+
+def test_probabilities_are_those_of_the_calibrated_ranker(run, folder, data, tmp_path):
+    path, model = folder / "all.txt", tmp_path / "m.txt"
+    options = ["--rounds", 20, "--threads", 1]
+    text = run("fit", path, model, *options, "--probabilities", "first")
+    calibrated = br.CalibratedRanker.load_model(model)
+    assert f"temperature of the scores: {calibrated.temperature_:.4g}" in text
+    assert "20 rounds" in text
+    X, y, qid = br.read_letor(path)
+    own = br.CalibratedRanker(br.LightGBMRanker(n_estimators=20, random_state=0, n_jobs=1))
+    expected = own.fit(X, y, qid).predict_proba(X, qid=qid)
+    printed = run("predict", model, path, "--probabilities", "first")
+    np.testing.assert_allclose(list(map(float, printed.split())), expected)
+    scores = run("predict", model, path)
+    np.testing.assert_allclose(list(map(float, scores.split())), own.ranker_.predict(X))
+    run("predict", model, path, "--probabilities", "first", "--output", tmp_path / "p.csv")
+    table = pd.read_csv(tmp_path / "p.csv")
+    assert table.columns.tolist() == ["qid", "score", "probability"]
+    np.testing.assert_allclose(table.groupby("qid")["probability"].sum(), 1.0)
+
+
+def test_probabilities_need_a_calibrated_model_and_its_own_folds(run, folder, tmp_path):
+    path, model = folder / "all.txt", tmp_path / "m.txt"
+    run("fit", path, model, "--rounds", 3, "--threads", 1)
+    err = run("predict", model, path, "--probabilities", "first", code=2, width=300)
+    assert "has no calibration" in err
+    assert "fit --probabilities first" in err
+    arguments = ["--probabilities", "first", "--validation", folder / "Fold1" / "vali.txt"]
+    err = run("fit", path, model, *arguments, code=2, width=300)
+    assert "leave one of them out" in err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -153,19 +154,21 @@ def n_rounds(booster: Booster) -> int:
     return booster.current_iteration()
 
 
-def save(booster: Booster, path: str | os.PathLike[str], note: str = "") -> None:
+def save(
+    booster: Booster, path: str | os.PathLike[str], notes: models.Notes = MappingProxyType({})
+) -> None:
     """Write a model file in LightGBM's text format."""
     # The field is in the first lines of the file, which a truncated file still has, and where
     # LightGBM ignores unknown fields.
     fields = f"\n{models.CHECKSUM_FIELD}={models.BLANK_CHECKSUM}"
-    if note:
-        fields += f"\n{models.NOTE_FIELD}={note}"
+    for about, note in notes.items():
+        fields += f"\n{models.NOTE_FIELDS[about]}={note}"
     text = booster.model_to_string().replace("\nnum_class=", f"{fields}\nnum_class=", 1)
     models.write_with_checksum(path, text.encode())
 
 
-def load(source: models.ModelSource) -> tuple[Booster, str]:
-    """Read a booster and the note from a model file in LightGBM's text format.
+def load(source: models.ModelSource) -> tuple[Booster, models.Notes]:
+    """Read a booster and its notes from a model file in LightGBM's text format.
 
     The content of a file may be given in its place.
     """
@@ -183,8 +186,12 @@ def load(source: models.ModelSource) -> tuple[Booster, str]:
     if n_scores != 1:
         raise ValueError(f"{name} is no ranker: it gives {n_scores} scores a row")
     head = text[: text.find("\nTree=")]
-    note = re.search(f"^{models.NOTE_FIELD}=(.*)$", head, re.MULTILINE)
-    return booster, "" if note is None else note[1]
+    notes = {}
+    for about, name in models.NOTE_FIELDS.items():
+        note = re.search(f"^{name}=(.*)$", head, re.MULTILINE)
+        if note is not None:
+            notes[about] = note[1]
+    return booster, notes
 
 
 def _check_complete(content: bytes) -> None:
@@ -244,20 +251,21 @@ def _with_plain_sums(booster: Booster, converter: str, purpose: str) -> Booster:
     return import_backend("lightgbm").Booster(model_str=text)
 
 
-def average(boosters: Sequence[Booster]) -> Booster:
+def average(boosters: Sequence[Booster], divisor: float = 1.0) -> Booster:
     """Return one booster whose raw score of every row is the mean of those of the boosters.
 
-    It has the trees of the first booster, then those of the second, ..., with outputs divided by
-    the number of boosters. Of a booster with a best iteration, it has the trees up to this one. The
-    parameters and the ranges of features that it records are those of the first booster. The
-    average of random forests is no random forest, because LightGBM divides the scores of a forest
-    by the number of its trees, unless it is asked for raw scores.
+    The mean is divided by `divisor`. The booster has the trees of the first one, then those of the
+    second, ..., with outputs divided by the number of boosters and by `divisor`. Of a booster with
+    a best iteration, it has the trees up to this one. The parameters and the ranges of features
+    that it records are those of the first booster. The average of random forests is no random
+    forest, because LightGBM divides the scores of a forest by the number of its trees, unless it is
+    asked for raw scores.
     """
     parts = [_parse(booster.model_to_string()) for booster in boosters]
     blocks: list[str] = []
     for _, trees, _ in parts:
         for tree in trees:
-            blocks.append(f"Tree={len(blocks)}\n{_scale(tree, len(boosters))}")
+            blocks.append(f"Tree={len(blocks)}\n{_scale(tree, len(boosters) * divisor)}")
     head, _, tail = parts[0]
     # Sizes count bytes.
     head["tree_sizes"] = " ".join(str(len(block.encode())) for block in blocks)
@@ -284,11 +292,11 @@ def _parse(text: str) -> tuple[dict[str, str], list[str], str]:
     return fields, trees, title + parameters_of_model
 
 
-def _scale(tree: str, n_boosters: int) -> str:
-    """The text of a tree with its outputs divided by the number of boosters."""
+def _scale(tree: str, divisor: float) -> str:
+    """The text of a tree with its outputs divided by a number."""
 
     def divide(number: re.Match[str]) -> str:
-        return repr(float(number.group()) / n_boosters)
+        return repr(float(number.group()) / divisor)
 
     def divide_values(field: re.Match[str]) -> str:
         # White space is kept.

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,16 +110,19 @@ def n_rounds(booster: Booster) -> int:
     return booster.num_boosted_rounds()
 
 
-def save(booster: Booster, path: str | os.PathLike[str], note: str = "") -> None:
+def save(
+    booster: Booster, path: str | os.PathLike[str], notes: models.Notes = MappingProxyType({})
+) -> None:
     """Write a model file: XGBoost's JSON if the path ends with ``.json``, otherwise UBJSON."""
     copy = booster.copy()
-    copy.set_attr(**{models.CHECKSUM_FIELD: models.BLANK_CHECKSUM, models.NOTE_FIELD: note or None})
+    copy.set_attr(**{models.CHECKSUM_FIELD: models.BLANK_CHECKSUM})
+    copy.set_attr(**{models.NOTE_FIELDS[about]: note for about, note in notes.items()})
     file_format = "json" if str(path).endswith(".json") else "ubj"
     models.write_with_checksum(path, bytes(copy.save_raw(file_format)))
 
 
-def load(source: models.ModelSource) -> tuple[Booster, str]:
-    """Read a booster and the note from a model file in XGBoost's JSON or UBJSON format.
+def load(source: models.ModelSource) -> tuple[Booster, models.Notes]:
+    """Read a booster and its notes from a model file in XGBoost's JSON or UBJSON format.
 
     The content of a file may be given in its place.
     """
@@ -141,9 +145,14 @@ def load(source: models.ModelSource) -> tuple[Booster, str]:
         raise ValueError(f"{name} cannot be loaded as a ranker of XGBoost: {fault}") from error
     if fault:
         raise ValueError(f"{name} is no ranker: {fault}")
-    note = booster.attr(models.NOTE_FIELD) or ""
-    booster.set_attr(**{models.CHECKSUM_FIELD: None, models.NOTE_FIELD: None})
-    return booster, note
+    notes = {}
+    for about, name in models.NOTE_FIELDS.items():
+        note = booster.attr(name)
+        if note is not None:
+            notes[about] = note
+    names = [models.CHECKSUM_FIELD, *models.NOTE_FIELDS.values()]
+    booster.set_attr(**dict.fromkeys(names))
+    return booster, notes
 
 
 def _checked(content: bytes) -> bytes:
@@ -224,19 +233,19 @@ def _with_plain_sums(booster: Booster, converted: str) -> Booster:
     return plain
 
 
-def average(boosters: Sequence[Booster]) -> Booster:
+def average(boosters: Sequence[Booster], divisor: float = 1.0) -> Booster:
     """Return one booster whose raw score of every row is the mean of those of the boosters.
 
-    It has the rounds of the first booster, then those of the second, ..., with outputs of leaves
-    divided by the number of boosters. It is of the kind "gbtree": the weights by which DART
-    rescales trees are part of its leaves.
+    The mean is divided by `divisor`. The booster has the rounds of the first one, then those of the
+    second, ..., with outputs of leaves divided by the number of boosters and by `divisor`. It is of
+    the kind "gbtree": the weights by which DART rescales trees are part of its leaves.
     """
     documents = [to_document(booster) for booster in boosters]
     learners = [document["learner"] for document in documents]
     learner = learners[0]
-    learner["gradient_booster"] = _average_trees(learners)
+    learner["gradient_booster"] = _average_trees(learners, divisor)
     learner["objective"] = _OBJECTIVE
-    mean_base_score = float(np.mean([base_score(booster) for booster in boosters]))
+    mean_base_score = float(np.mean([base_score(booster) for booster in boosters])) / divisor
     learner["learner_model_param"]["base_score"] = repr(mean_base_score)
     # Other attributes, such as the best iteration that early stopping found, are true of one model
     # only. In alphabetical order, the last of False, None where it is unknown, and True is true of
@@ -251,7 +260,7 @@ def average(boosters: Sequence[Booster]) -> Booster:
     return from_document(documents[0])
 
 
-def _average_trees(learners: list[Object]) -> Object:
+def _average_trees(learners: list[Object], divisor: float) -> Object:
     """The object of the average that contains its trees."""
     forests = [_forest(learner) for learner in learners]
     trees: list[Object] = []
@@ -263,7 +272,7 @@ def _average_trees(learners: list[Object]) -> Object:
             weights = forest.pop("weight_drop", [1.0] * len(forest["trees"]))
         for tree, weight in zip(forest["trees"], weights, strict=True):
             tree["id"] = len(trees)
-            trees.append(_scale(tree, weight / len(learners)))
+            trees.append(_scale(tree, weight / len(learners) / divisor))
     n_trees_by_round = np.concatenate([np.diff(forest["iteration_indptr"]) for forest in forests])
     model = forests[0]
     model["iteration_indptr"] = [0, *np.cumsum(n_trees_by_round).tolist()]
