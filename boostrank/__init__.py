@@ -39,6 +39,7 @@ fit loads none of them.
     preferences              labels that are preferences of documents, and losses of their edges
     correlations             correlations of scores with labels that are real numbers, and spreads
     clicks                   click logs, click models, and what clicks say about relevance
+    objectives               several objectives in one model, and the trade-off between them
     theory                   consistency of losses, documents that share scores, long lists
     runs                     TREC files, measures, fusion and comparison of runs, conventions
     serving                  models and requests for search engines, scores there, logged features

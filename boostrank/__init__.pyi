@@ -6,6 +6,7 @@ from . import datasets as datasets
 from . import displays as displays
 from . import metrics as metrics
 from . import model_selection as model_selection
+from . import objectives as objectives
 from . import preferences as preferences
 from . import runs as runs
 from . import serving as serving
@@ -39,6 +40,8 @@ from .model_selection import query_folds as query_folds
 from .model_selection import split_queries as split_queries
 from .ndcg.dcg import DCG as DCG
 from .ndcg.targets import make_targets as make_targets
+from .objectives import MultipleLabels as MultipleLabels
+from .objectives import trade_off as trade_off
 from .preferences import PreferenceGraph as PreferenceGraph
 from .queries.queries import Queries as Queries
 from .queries.threads import use_threads as use_threads

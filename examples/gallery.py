@@ -122,6 +122,14 @@ print(
     "ranks 1 and 2."
 )
 
+# Several objectives in one model: what one of them costs in the other.
+margin = np.maximum(X[:, 1], 0.0)
+labels = br.MultipleLabels({"grade": y, "margin": margin}, gain={"margin": "linear"})
+result = br.trade_off(br.LightGBMRanker(n_estimators=60, **settings), X, labels, qid, weights=5)
+trade_off = save(displays.TradeOffDisplay.from_result(result), "trade_off").table
+n_front = trade_off.loc[trade_off["method"] == "one model", "front"].sum()
+print(f"Of 5 choices of weights of two objectives, {n_front} are on the front.")
+
 # What the displays say together.
 gap = at_10.max() - at_10.min()
 print(

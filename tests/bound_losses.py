@@ -11,4 +11,4 @@ def bind_loss(loss, labels, queries, dcg=None, normalize="dcg", weights=None):
     labels = as_labels(labels)
     if weights is not None:
         weights = document_weights(weights, queries, may_differ=True)
-    return bind(loss, labels, queries, dcg, normalize, labels.weighted(weights))
+    return bind(loss, labels, queries, dcg, normalize, labels.weighted(weights, queries))

@@ -156,9 +156,15 @@ def compare(
     They are those of LightGBM, XGBoost and boostrank as people use them,
     with their defaults. --objectives compares losses instead.
     """
+    columns = ColumnOptions(qid, label, features, drop, categorical, missing)
+    if columns.weights is not None:
+        raise ValueError(
+            f"--label: compare takes one column of labels, and {label!r} names several: fit and "
+            "evaluate take them, and br.compare in Python"
+        )
     settings = Settings(
         path=path,
-        columns=ColumnOptions(qid, label, features, drop, categorical, missing),
+        columns=columns,
         group=group,
         time=time,
         rankers=rankers,

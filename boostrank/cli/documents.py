@@ -30,7 +30,7 @@ from boostrank.cli.tables import (
 )
 from boostrank.datasets import read_letor
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import did_you_mean, is_finite_text, refuse_first
+from boostrank.inputs.checks import did_you_mean, is_finite_text, named_part, refuse_first
 from boostrank.inputs.text_columns import written_number
 from boostrank.inputs.warnings import warn
 from boostrank.metrics import check_scores
@@ -38,6 +38,8 @@ from boostrank.queries.by_id import ID_COLUMNS
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+    from boostrank.objectives.labels import MultipleLabels
 
     # Commands that need no ranker do not import it.
     from boostrank.rankers.base import BoostedRanker
@@ -59,6 +61,8 @@ OTHER_FILES |= {".npy", ".npz", ".pkl", ".pickle", ".zip", ".bz2", ".xz", ".7z",
 _INVISIBLE = " \t\r\n\x00\u00a0\u200b\ufeff"
 # What floats have behind an id.
 _END_OF_ID = re.compile(r"(?<=\d)\.0+$")
+# The weight of a column of labels, among those of several objectives.
+_WEIGHT = re.compile(r"(.+):\s*([0-9.]+(?:[eE]-?[0-9]+)?)")
 # A query id that is read as a number: the text is that of the number.
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,17}|0")
 
@@ -69,7 +73,8 @@ class ColumnOptions(NamedTuple):
     Attributes
     ----------
     qid, label : str or None
-        None for a usual name.
+        None for a usual name. Labels of several objectives are columns with weights, as in
+        "click:0.7,order:0.3".
     features : list of str or None
         The features; None for all columns that have no other role.
     drop : list of str or None
@@ -93,25 +98,41 @@ class ColumnOptions(NamedTuple):
         options = self._replace(missing=None)._asdict()
         for option, value in options.items():
             texts = [value] if isinstance(value, str) else value
-            if option == "label" and value is not None:
-                require_columns(f"--{option}: {path} has no column", [value], names)
+            if option == "label":
+                require_columns(f"--{option}: {path} has no column", self.labels, names)
                 continue
             for name in split_names(texts):
                 require_columns(f"--{option}: {path} has no column", [name], names)
-        if self.qid is not None and self.qid == self.label:
+        if self.qid is not None and self.qid in self.labels:
             raise ValueError(f"--qid and --label name the same column, {self.qid!r}")
 
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """The weight of each column of labels of several objectives; None for one column."""
+        parts = [_WEIGHT.fullmatch(text) for text in split_names([self.label or ""])]
+        found = {part[1].strip(): float(part[2]) for part in parts if part is not None}
+        if len(found) < max(2, len(parts)):
+            return None
+        return found
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns of labels that the user names."""
+        if self.label is None:
+            return []
+        return [self.label] if self.weights is None else list(self.weights)
+
     def find(self, path: Path, names: Sequence[str], role: str, *, is_needed: bool) -> list[str]:
-        """The columns of the role "qid", or the one of the role "label".
+        """The columns of the role "qid", or those of the role "label".
 
         They are those that the user names, or the only one with a usual name.
         """
         ids = [] if self.qid is None else split_names([self.qid])
         if role == "qid" and ids:
             return ids
-        if role == "label" and self.label is not None:
-            return [self.label]
-        others = {self.label, *ids, *split_names(self.features), *split_names(self.drop)}
+        if role == "label" and self.labels:
+            return self.labels
+        others = {*self.labels, *ids, *split_names(self.features), *split_names(self.drop)}
         usual = USUAL_NAMES[role]
         columns = [name for name in usual if name in names and name not in others]
         if len(columns) != 1 and is_needed:
@@ -209,8 +230,8 @@ def read_documents(
     -------
     X : ndarray, CSR matrix, or DataFrame of numbers and categories, shape (n_documents, n_features)
         A DataFrame if the features have names.
-    y : ndarray, shape (n_documents,), or None
-        Labels; None if they are not read.
+    y : ndarray, shape (n_documents,), MultipleLabels or None
+        Labels; those of several objectives may be missing, as NaN. None if they are not read.
     qid : ndarray, shape (n_documents,), int64 or object, or None
         Query ids; None if they are not read.
 
@@ -264,15 +285,38 @@ def read_documents(
         has_texts=not is_parquet(path),
         is_training=is_training,
     )
-    y = None
+    y: NDArray[Any] | MultipleLabels | None = None
     qid = None
     if isinstance(like, pd.DataFrame):
         X = _with_categories(path, X, like)
     if "label" in read:
-        y = check_labels(path, frame[read["label"][0]], may_be_negative=may_be_negative)
+        found = read["label"]
+        if columns.weights is None:
+            y = check_labels(path, frame[found[0]], may_be_negative=may_be_negative)
+        else:
+            y = _labels_of_objectives(path, frame[found], columns.weights)
     if "qid" in read:
         qid = _joined_ids([_query_ids(path, frame[name]) for name in read["qid"]])
     return X, y, qid
+
+
+def _labels_of_objectives(
+    path: Path, frame: pd.DataFrame, weights: Mapping[str, float]
+) -> MultipleLabels:
+    """The labels of several objectives; those that are missing are NaN."""
+    # Imported on use: one label needs no extension.
+    from boostrank.objectives.labels import MultipleLabels
+
+    labels = {}
+    for name in weights:
+        column = frame[name]
+        is_given = column.notna().to_numpy()
+        values = np.full(len(frame), np.nan)
+        if is_given.any():
+            values[is_given] = check_labels(path, column[is_given], may_be_negative=False)
+        labels[name] = values
+    with named_part("--label"):
+        return MultipleLabels(labels, weights)
 
 
 def _features_of_model(

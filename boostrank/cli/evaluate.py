@@ -32,6 +32,7 @@ from boostrank.inputs.warnings import warn
 from boostrank.metrics import Measure
 from boostrank.metrics import evaluate as compute_measures
 from boostrank.metrics.names import printed_name
+from boostrank.ndcg.labels import Labels
 from boostrank.queries.queries import Queries
 from boostrank.text.tables import latex_table, markdown_table, text_lines
 
@@ -115,7 +116,7 @@ def evaluate(
     if qrels is None:
         settings |= set_options(ties=ties)
         measured = options.parse_measures("--measures", measures or DEFAULT, settings)
-        compute = _of_scores(paths, ColumnOptions(qid, label), measured)
+        compute, measured = _of_scores(paths, ColumnOptions(qid, label), measured)
     else:
         from boostrank.runs.evaluation import measures_of_runs
 
@@ -171,19 +172,21 @@ def _texts(numbers: Floats) -> list[str]:
 
 def _of_scores(
     paths: list[Path], columns: ColumnOptions, measures: dict[str, Measure]
-) -> Callable[..., Any]:
-    """A function that computes measures of scores."""
+) -> tuple[Callable[..., Any], dict[str, Measure]]:
+    """A function that computes measures of scores, and these by name, in several objectives too."""
     takes_negative = all(measure.takes_negative for measure in measures.values())
     _, y, qid = read_documents(
         paths[0], columns, roles=("qid", "label"), may_be_negative=takes_negative
     )
     scores = read_scores(paths[1], qid)
     _check_number(paths, scores, qid)
-    if are_equal_within_queries(y, qid):
+    if isinstance(y, Labels):
+        measures = dict(y.measures(measures))
+    elif are_equal_within_queries(y, qid):
         warn(f"{paths[0]}: {EQUAL_LABELS}, and measures say nothing. {ADVICE_ON_EQUAL_LABELS}")
     n_queries = counted(Queries.from_qid(qid).n_queries, "query", "queries")
     typer.echo(f"{n_queries}, {counted(len(scores), 'document')}")
-    return partial(compute_measures, y, scores, qid, measures)
+    return partial(compute_measures, y, scores, qid, measures), measures
 
 
 def _check_number(paths: list[Path], scores: Floats, qid: NDArray[Any]) -> None:
@@ -276,8 +279,10 @@ def _measure_rows(
     rows = [["measure", *table, "settings"]]
     for (name, measure), numbers in zip(measures.items(), table.to_numpy(), strict=True):
         texts = []
-        for field in dataclasses.fields(measure):
-            value = changed.get(field.name, getattr(measure, field.name))
+        # A measure in one objective has the settings of the measure itself.
+        with_settings = getattr(measure, "inner", measure)
+        for field in dataclasses.fields(with_settings):
+            value = changed.get(field.name, getattr(with_settings, field.name))
             # The cutoff is part of the name. Settings that are off are not shown.
             if field.name != "k" and value is not None and value is not False:
                 texts.append(f"{field.name} {value}")

@@ -27,7 +27,10 @@ QidOption = Annotated[
     Option(help=f"Column of query ids in a table, or several: week,customer; by default {_IDS}."),
 ]
 LabelOption = Annotated[
-    str | None, Option(help=f"Column of labels in a table; by default {_LABELS}.")
+    str | None,
+    Option(
+        help=f"Column of labels, or several with weights: click:.7,order:.3; by default {_LABELS}."
+    ),
 ]
 GroupOption = Annotated[
     str | None,

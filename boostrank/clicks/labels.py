@@ -204,7 +204,7 @@ class ClickLabels(RowsOfQueries, Labels):
         self.check_qid(queries.qid)
         return self if queries.permutation is None else self[queries.permutation]
 
-    def weighted(self, weights: Floats | None) -> Floats:
+    def weighted(self, weights: Floats | None, queries: Queries) -> Floats:
         """The weight of its query for each grouped document, times that of the document."""
         of_queries = self.queries.repeat(self.query_weights)
         return of_queries if weights is None else check_weights(weights * of_queries)

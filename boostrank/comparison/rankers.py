@@ -228,12 +228,14 @@ def compare(
     if measures is None:
         labels = as_labels(drawn[0].test.y)
         measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
-    measures = named_measures(measures)
-    _require_means(measures)
-    _check_test_labels(measures, drawn)
-    _warn_of_fractions(measures, drawn)
+    named: Mapping[str, Measure] = named_measures(measures)
+    if isinstance(drawn[0].test.y, Labels):
+        named = drawn[0].test.y.measures(named)
+    _require_means(named)
+    _check_test_labels(named, drawn)
+    _warn_of_fractions(named, drawn)
     for draw in draws[1:]:
-        _check_test_labels(measures, draw())
+        _check_test_labels(named, draw())
     # Once, and not for each training.
     warn_of_frame(drawn[0].train.X, Queries.from_qid(drawn[0].train.qid))
     folder = None if results is None else Path(results)
@@ -251,7 +253,7 @@ def compare(
             with contextlib.closing(run_trainings(jobs, n_jobs, folder)) as finished:
                 for number, result, is_saved in finished:
                     job = jobs[number]
-                    tables[repetition, number] = _values(job, result, measures)
+                    tables[repetition, number] = _values(job, result, named)
                     if is_saved:
                         bar.leave_out()
                     else:
@@ -276,7 +278,7 @@ def compare(
         per_query.insert(1, "repetition", 1 + np.arange(len(per_query)) * repeats // len(per_query))
     settings["versions"] = versions()
     return Comparison(
-        per_query, list(measures), baseline, "ranker", n_permutations, random_state, settings
+        per_query, list(named), baseline, "ranker", n_permutations, random_state, settings
     )
 
 

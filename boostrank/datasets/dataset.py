@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from boostrank.inputs.arrays import Floats, as_array
 from boostrank.inputs.table import with_rows
-from boostrank.ndcg.labels import Rows
+from boostrank.ndcg.labels import Labels, Rows
 
 if TYPE_CHECKING:
     from scipy import sparse as sp
@@ -22,8 +22,8 @@ class Dataset(NamedTuple):
     ----------
     X : ndarray or scipy.sparse.csr_matrix, shape (n_documents, n_features), float64 or float32
         Features.
-    y : ndarray, shape (n_documents,), float64; or PreferenceGraph or ClickLabels
-        Relevance labels; or preferences, or clicks.
+    y : ndarray, shape (n_documents,), float64; or other labels of boostrank
+        Relevance labels; or preferences, clicks, or labels of several objectives.
     qid : ndarray, shape (n_documents,), int64 or str
         Query of each document.
 
@@ -44,9 +44,9 @@ class Dataset(NamedTuple):
         """Return the data set of the given rows (row numbers, a slice or a mask)."""
         from sklearn.utils import _safe_indexing
 
-        y = self.y
+        y: Any = self.y
         # Preferences and clicks are no arrays, and take rows themselves.
-        if not hasattr(y, "queries"):
+        if not isinstance(y, Labels):
             y = as_array(y, "y")
         X = _safe_indexing(with_rows(self.X), rows)
         return Dataset(X, y[rows], as_array(self.qid, "qid")[rows])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, dataclass_transform, get_args
 
 import numpy as np
@@ -24,7 +24,7 @@ from boostrank.metrics.labels import (
     labels_scores_queries,
     warn_of_fractions,
 )
-from boostrank.metrics.names import measure_name, register
+from boostrank.metrics.names import check_names, measure_name, register
 from boostrank.metrics.summaries import EMPTY, Empty, Summary, fill_undefined, mean_of_queries
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
@@ -148,6 +148,13 @@ class Measure(ABC):
         """Raise ValueError if the measure is not defined for arrays, or for runs."""
         if needed not in self.domain:
             raise ValueError(f"{self} is not defined for {needed}: {_ADVICE[self.domain]}")
+
+    def changed(self, settings: Mapping[str, object]) -> Measure:
+        """The measure with other settings; TypeError for a setting that it does not have."""
+        check_names(type(self), settings)
+        changeable: Any = self
+        changed: Measure = replace(changeable, **settings)
+        return changed
 
     def arguments(self) -> str:
         """The arguments of :func:`boostrank.get_measure` that make this measure, as text."""
@@ -422,6 +429,9 @@ class QueryMeasure(Measure):
         per_query: bool,
     ) -> Floats | float:
         self.check_domain("arrays")
+        measure = y_true.measure(self) if isinstance(y_true, Labels) else self
+        if measure is not self:
+            return measure._compute(y_true, y_score, qid, sample_weight, per_query)
         labels, scores, queries = self._grouped(y_true, y_score, qid)
         weights = query_weights(sample_weight, queries, grouped=False)
         (result,) = compute_measures([self], labels, scores, queries, weights, per_query)
@@ -431,6 +441,9 @@ class QueryMeasure(Measure):
         self, labels: ArrayLike | Labels, queries: Queries, weights: ArrayLike | None = None
     ) -> BoundMeasure:
         self.check_domain("arrays")
+        measure = labels.measure(self) if isinstance(labels, Labels) else self
+        if measure is not self:
+            return measure.bind(labels, queries, weights)
         checked = self._checked(labels)
         # Trainings, which bind Labels, look at them once for all measures.
         if not isinstance(labels, Labels):

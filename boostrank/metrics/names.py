@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
@@ -66,6 +67,17 @@ def register(measure: type[Any]) -> None:
 
 def _full_name(kind: type) -> tuple[str, str]:
     return kind.__module__, kind.__qualname__
+
+
+def check_names(kind: type[Any], settings: Iterable[str]) -> None:
+    """Raise TypeError for the name of a setting that measures of this class do not have."""
+    names = [setting.name for setting in fields(kind)]
+    for name in settings:
+        if name not in names:
+            raise TypeError(
+                f"the measure {kind.name!r} has no setting {name!r}{did_you_mean(name, names)}; "
+                f"its settings are {', '.join(names)}"
+            )
 
 
 class _Measures(Mapping[str, type[Any]]):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,13 +14,20 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from boostrank.inputs.arrays import Floats
-from boostrank.inputs.checks import check_flag, did_you_mean, refuse
-from boostrank.metrics.base import BoundMeasure, Measure, QueryMeasure, compute_measures
+from boostrank.inputs.checks import check_flag, refuse
+from boostrank.inputs.extensions import find_extension
+from boostrank.metrics.base import (
+    BoundMeasure,
+    Measure,
+    QueryMeasure,
+    compute_measures,
+)
 from boostrank.metrics.labels import labels_scores_queries, require_ids
 from boostrank.metrics.names import (
     MEASURES,
     ParsedName,
     base_name,
+    check_names,
     measure_name,
     parse_name,
     similar_name,
@@ -34,6 +42,9 @@ from boostrank.queries.weights import query_weights
 Made = TypeVar("Made")
 #: A name, a measure, or a function of labels, scores and query ids.
 MeasureLike = str | Measure | Callable[..., Any]
+#: Extensions enter settings that all measures have here: functions of a measure and of the value of
+#: the setting, which return the measure with it.
+SETTINGS = "boostrank.settings_of_measures"
 #: One or several measures, also as objects of ir_measures, in a dict by name.
 MeasuresLike = MeasureLike | Iterable[object] | Mapping[str, object]
 
@@ -69,7 +80,9 @@ def get_measure(measure: MeasureLike = "ndcg@10", **settings: object) -> Measure
     **settings
         Settings of the measure; ``help(boostrank.metrics.MEASURES["map"])`` describes those of
         "map", and so for the others. Those of "ndcg" are `k`, `gain`, `discount`, `ties` and
-        `empty` of :func:`boostrank.ndcg_score`.
+        `empty` of :func:`boostrank.ndcg_score`. All measures but functions have `objective` too:
+        the name of one of the objectives of :class:`boostrank.MultipleLabels`, in which the measure
+        is computed.
 
     Returns
     -------
@@ -157,9 +170,9 @@ def from_parsed(parsed: ParsedName, text: str, settings: Mapping[str, object]) -
             f"{text!r} has {twice[0]} in its name; got {twice[0]}={settings[twice[0]]!r} too"
         )
     all_settings = {**parsed.settings, **settings}
-    _check_names(kind, all_settings)
-    made: Measure = kind(**all_settings)
-    return made
+    own, added = _with_extensions(kind, all_settings)
+    check_names(kind, own)
+    return added(kind(**own))
 
 
 class Above(float):
@@ -276,7 +289,8 @@ def evaluate(
     ----------
     y_true, y_score, qid, sample_weight
         See :func:`boostrank.ndcg_score`. Some measures take other labels: ``"agreement"`` a
-        PreferenceGraph, and ``"click-dcg"`` ClickLabels.
+        PreferenceGraph, and ``"click-dcg"`` ClickLabels. With :class:`boostrank.MultipleLabels`
+        there is a value in each objective for each measure, and their weighted mean.
     measures : str, Measure or callable, or list or dict of them, default ("ndcg@10",)
         Arguments of :func:`get_measure`. Without a dict the names are those of the measures, such
         as "ndcg@10".
@@ -347,7 +361,9 @@ def evaluate(
     2  all queries    mrr        2  0.75
     """
     check_flag("per_query", per_query)
-    named = named_measures(measures)
+    named: Mapping[str, Measure] = named_measures(measures)
+    if isinstance(y_true, Labels):
+        named = y_true.measures(named)
     of_queries = per_query or by is not None or groups is not None
     refuse_groups_of_values(groups, per_query)
     values = _values(named, y_true, y_score, qid, sample_weight, of_queries)
@@ -442,6 +458,9 @@ class FunctionMeasure(Measure):
         of_queries = None if weights is None else query_weights(weights, queries)
         return _BoundFunction(self, labels, queries, of_queries)
 
+    def changed(self, settings: Mapping[str, object]) -> Measure:
+        return FunctionMeasure(self.function, {**self.settings, **settings})
+
     def arguments(self) -> str:
         settings = [f"{name}={value!r}" for name, value in self.settings.items()]
         return ", ".join([base_name(str(self)), *settings])
@@ -473,19 +492,26 @@ def _changed(measure: Measure, settings: Mapping[str, object]) -> Measure:
     """Return the measure with these settings changed."""
     if not settings:
         return measure
-    if isinstance(measure, FunctionMeasure):
-        return FunctionMeasure(measure.function, {**measure.settings, **settings})
-    changeable: Any = measure
-    _check_names(type(changeable), settings)
-    return replace(changeable, **settings)
+    own, added = _with_extensions(type(measure), settings)
+    return added(measure.changed(own))
 
 
-def _check_names(kind: type[Any], settings: Iterable[str]) -> None:
-    """Raise TypeError for the name of a setting that measures of this class do not have."""
+def _with_extensions(
+    kind: type[Any], settings: Mapping[str, object]
+) -> tuple[dict[str, Any], Callable[[Measure], Measure]]:
+    """The settings of a class of measures, and a function that adds those of extensions."""
+    own = dict(settings)
+    added: dict[Callable[..., Measure], Any] = {}
     names = [setting.name for setting in fields(kind)]
-    for name in settings:
-        if name not in names:
-            raise TypeError(
-                f"the measure {kind.name!r} has no setting {name!r}{did_you_mean(name, names)}; "
-                f"its settings are {', '.join(names)}"
-            )
+    if not issubclass(kind, FunctionMeasure):
+        for name in [name for name in settings if name not in names]:
+            add = find_extension(SETTINGS, name, FunctionType, "function of a measure")
+            if add is not None:
+                added[add] = own.pop(name)
+
+    def with_added(measure: Measure) -> Measure:
+        for add, value in added.items():
+            measure = add(measure, value)
+        return measure
+
+    return own, with_added

@@ -138,8 +138,9 @@ def cross_validate(
         the groups in the form of their library.
     X : array-like, sparse matrix or DataFrame, shape (n_documents, n_features)
         Features.
-    y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
-        Relevance labels, or preferences between the rows of X, or clicks on them.
+    y : array-like, shape (n_documents,), PreferenceGraph, ClickLabels or MultipleLabels
+        Relevance labels, or preferences between the rows of X, or clicks on them, or labels of
+        several objectives.
     qid : array-like, shape (n_documents,), str or list of str, optional
         Query id of each row, or the names of columns or index levels of `X` that contain it. May be
         left out if `X` is a DataFrame with a column or an index level named "qid", or if `y` is a
@@ -155,7 +156,8 @@ def cross_validate(
         Measures as in :func:`boostrank.get_measure`, or scorers as those of
         :func:`boostrank.make_scorer`. Each element of a list, and each name of a dict, is a score
         in the result. The default is "ndcg@10", or "ndcg(gain=rank)@10" if labels are negative, for
-        a PreferenceGraph "agreement", and for ClickLabels "click-dcg@10".
+        a PreferenceGraph "agreement", for ClickLabels "click-dcg@10", and for MultipleLabels
+        "weighted-ndcg@10".
     params : dict, optional
         Other arguments of the ranker's `fit`, such as `sample_weight`: weights of queries, in the
         sequence in which they first appear, or of documents. Each fold gets the weights of its

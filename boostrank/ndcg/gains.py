@@ -120,11 +120,11 @@ def gains_of_labels(gain: Gain, labels: Floats, queries: Segments | None = None)
     return gains
 
 
-def warn_of_large_labels(labels: Floats, gain: Gain) -> None:
+def warn_of_large_labels(labels: Floats, gain: Gain, name: str = "label") -> None:
     """Warn of labels above :data:`LARGEST_GRADE` with the gain 2^y - 1.
 
     One label of 70 among grades of 0 to 3 has all of the gain; so have the largest of labels that
-    are counts or prices.
+    are counts or prices. `name` is that of a label in the message.
     """
     largest = labels.max()
     if not isinstance(gain, str) or gain != "exp2" or largest <= LARGEST_GRADE:
@@ -134,7 +134,7 @@ def warn_of_large_labels(labels: Floats, gain: Gain) -> None:
     are_largest = labels > largest - 1
     share = relative[are_largest].sum() / relative.sum()
     warn(
-        f"the largest label is {largest:g}, and its gain is 2^{largest:g} - 1: "
+        f"the largest {name} is {largest:g}, and its gain is 2^{largest:g} - 1: "
         f"{np.count_nonzero(are_largest)} of {len(labels)} documents have {share:.1%} of the gain "
         "of all labels. Correct the label if it is a fault; if labels are no grades but numbers "
         "such as counts or prices, give gain='linear', or gain='log', which is log2(1 + y)"

@@ -8,23 +8,25 @@ labels `y` stand.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostrank.inputs.arrays import Bools, Floats, Ints
 from boostrank.ndcg.dcg import DCG
-from boostrank.ndcg.gains import check_relevance
+from boostrank.ndcg.gains import Gain, check_relevance, warn_of_large_labels
 from boostrank.ndcg.targets import Normalize, targets_of
 from boostrank.queries.queries import Queries
 from boostrank.queries.segments import are_equal_within
 
 #: Rows of a data set: a slice, a mask, or row numbers.
 Rows = slice | Ints | Bools
+#: A measure, of a higher layer.
+M = TypeVar("M")
 
 
 class Labels(ABC):
@@ -124,9 +126,21 @@ class Labels(ABC):
         relevance = self.require_relevance(surrogate, signed=dcg.takes_negative)
         return targets_of(relevance, queries, dcg, normalize)
 
-    def weighted(self, weights: Floats | None) -> Floats | None:
+    def weighted(self, weights: Floats | None, queries: Queries) -> Floats | None:
         """Weights of grouped documents, multiplied with those of the labels, if these have any."""
         return weights
+
+    def warn_of_large(self, gain: Gain) -> None:
+        """Warn of labels that are hardly meant for the gain ``2^y - 1``, if this is the gain."""
+        warn_of_large_labels(self.per_document, gain)
+
+    def measure(self, measure: M) -> M:
+        """The measure of these labels that a measure of relevance stands for; by default itself."""
+        return measure
+
+    def measures(self, named: Mapping[str, M]) -> Mapping[str, M]:
+        """The measures by name that evaluations show for named ones; by default these."""
+        return named
 
     @abstractmethod
     def group(self, queries: Queries) -> Labels:

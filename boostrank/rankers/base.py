@@ -301,10 +301,11 @@ class BoostedRanker(TrainedModel):
             missing values. polars DataFrames and pyarrow Tables become pandas DataFrames. Features
             that do not fit into memory are given as :class:`boostrank.FeatureFiles`; their rows
             must be grouped.
-        y : array-like, shape (n_documents,), PreferenceGraph or ClickLabels
+        y : array-like, shape (n_documents,), PreferenceGraph, ClickLabels or MultipleLabels
             Relevance labels, 0 or more, or with ``gain="rank"`` any real numbers; or preferences
             between the rows of X, for an EdgeLoss such as "edge-logistic"; or clicks on them, for a
-            surrogate: see :class:`boostrank.ClickLabels`.
+            surrogate: see :class:`boostrank.ClickLabels`; or labels of several objectives: see
+            :class:`boostrank.MultipleLabels`.
         qid : array-like, shape (n_documents,), str or list of str
             Query id of each row, an integer or a string; or the name of a column or an index level
             of X that contains the ids, which is then no feature; or a list of such names, whose

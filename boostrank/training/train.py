@@ -17,7 +17,6 @@ from boostrank.backends.records import GroupedData, Trained, TrainingSpecificati
 from boostrank.inputs.arrays import Bools, Floats
 from boostrank.inputs.checks import as_random_state, named_part
 from boostrank.inputs.warnings import warn
-from boostrank.ndcg.gains import warn_of_large_labels
 from boostrank.ndcg.labels import Labels, Relevance
 from boostrank.queries.threads import use_threads
 from boostrank.training.arguments import EvalArguments, TrainingArguments
@@ -63,13 +62,13 @@ def prepare(receiver: str, settings: Settings, arguments: TrainingArguments) -> 
         query_features=settings.query_features,
         read_labels=partial(_labels_to_train, settings),
     )
-    weights = data.labels.weighted(data.weights)
+    weights = data.labels.weighted(data.weights, data.queries)
     if weights is not None:
         has_weight = data.queries.sum(weights) > 0
         if not has_weight.all():
             # The libraries would count the documents of the others, in leaves and in bins.
             data = data.take(has_weight)
-    warn_of_large_labels(data.labels.per_document, settings.gain)
+    data.labels.warn_of_large(settings.gain)
     if settings.lower_is_better is None and not settings.dcg.takes_negative:
         _warn_of_places(data)
     kept = None
@@ -142,7 +141,7 @@ def train(
     loss = specification.loss
     loss.check_labels(data.labels)
     labels = data.labels.prepare(partial(_predict_logs, backend, specification, data))
-    weights = labels.weighted(data.weights)
+    weights = labels.weighted(data.weights, data.queries)
     bound = loss.bind(labels, data.queries, specification.dcg, specification.normalize, weights)
     of_library = loss.weights_of_library(data.queries, weights)
     with defer_interrupts():

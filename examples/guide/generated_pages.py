@@ -121,7 +121,9 @@ FIRST = {
 PACKAGES = (
     "rankers surrogates model_selection comparison metrics significance serving datasets clicks "
 )
-PACKAGES += "calibration preferences clusters.dask clusters.ray clusters.spark displays theory"
+PACKAGES += (
+    "calibration preferences objectives clusters.dask clusters.ray clusters.spark displays theory"
+)
 
 
 def api_pages():

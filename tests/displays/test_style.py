@@ -27,6 +27,17 @@ DISPLAYS = {
         ax=ax,
     ),
     "QueryDifferencesDisplay": lambda show, get, ax: get("comparison").plot_queries(ax=ax),
+    "TradeOffDisplay": lambda show, get, ax: show.from_result(
+        br.trade_off(
+            br.LightGBMRanker(n_estimators=3, n_jobs=1),
+            get("data")[0],
+            {"click": get("data")[1], "margin": get("data")[0][:, 0] ** 2},
+            get("data")[2],
+            weights=3,
+            cv=2,
+        ),
+        ax=ax,
+    ),
     "TrainingCurveDisplay": lambda show, get, ax: show.from_estimator(get("rankers"), ax=ax),
 }
 

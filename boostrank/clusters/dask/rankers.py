@@ -145,9 +145,9 @@ class DaskRanker(BoostedRanker):
 
         Notes
         -----
-        The labels cannot be a ClickLog or ClickLabels. A ranker with ``gain="linear"`` and
-        ``normalize="none"`` gets the same model from three arrays, which this process computes from
-        the whole log::
+        The labels cannot be a ClickLog, ClickLabels or MultipleLabels, for which see the guide. A
+        ranker with ``gain="linear"`` and ``normalize="none"`` gets the model of ClickLabels from
+        three arrays, which this process computes from the whole log::
 
             columns = labels.targets(dcg=br.DCG(k=10)), labels.qid, labels.document_weights
             y, qid, weights = (da.from_array(column, chunks=X.chunks[0]) for column in columns)
