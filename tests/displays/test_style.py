@@ -13,6 +13,11 @@ from boostrank.displays import style
 
 # How each display is made, from the fixtures that it needs.
 DISPLAYS = {
+    "CalibrationDisplay": lambda show, get, ax: show.from_estimator(
+        br.CalibratedRanker(br.LightGBMRanker(n_estimators=3, n_jobs=1), cv=2).fit(*get("data")),
+        *get("data"),
+        ax=ax,
+    ),
     "ComparisonDisplay": lambda show, get, ax: get("comparison").plot("ndcg@1", ax=ax),
     "ContributionDisplay": lambda show, get, ax: show(
         br.explain(get("rankers")["a"], *get("data")[::2], query=get("data")[2][0])
