@@ -75,7 +75,8 @@ means = ", ".join(f"{name} {mean:.4f}" for name, mean in at_10.items())
 print(f"NDCG@10 on {curve.n_queries} test queries: {means}.")
 
 # Folds in time, as if queries followed each other as they first appear.
-save(displays.FoldsDisplay.from_cv(br.QueryTimeSplit(4, gap=10), X, qid=qid), "folds")
+walk = br.QueryTimeSplit(4, gap=len(set(qid)) // 30)
+save(displays.FoldsDisplay.from_cv(walk, X, qid=qid), "folds")
 
 folds = br.query_folds(br.Dataset(X, y, qid), 3)
 unfitted = {name: br.LightGBMRanker(objective, **settings) for name, objective in names.items()}
