@@ -158,12 +158,14 @@ def test_weights(ranker_class, kind, place, interleaved):
     assert not np.allclose(scores, small_local(ranker_class).fit(X, y, qid).predict(X), atol=1e-3)
 
 
-def test_native_objectives_take_weights(ranker_class, lambdamart, place, data):
-    # XGBoost divides weights by their mean on each worker: that is the same here.
+@pytest.mark.parametrize("factor", [1.0, 1e300])
+def test_native_objectives_take_weights(ranker_class, lambdamart, place, data, factor):
+    # XGBoost divides weights by their mean on each worker: that is the same here. Weights that are
+    # too large for float32 are divided by their mean on LightGBM too.
     X, y, qid = data
     half = np.arange(75) % 5 + 0.5
-    weights = np.concatenate([half, half[::-1]])[qid]
-    *rows, placed = place((*data, weights * 1e300), aligned_sizes(qid, 4))
+    weights = factor * np.concatenate([half, half[::-1]])[qid]
+    *rows, placed = place((*data, weights), aligned_sizes(qid, 4))
     scores = small(ranker_class, lambdamart).fit(*rows, sample_weight=placed).to_local().predict(X)
     local = small_local(ranker_class, lambdamart).fit(X, y, qid, sample_weight=weights).predict(X)
     np.testing.assert_allclose(scores, local, rtol=1e-4, atol=1e-5)
