@@ -78,7 +78,7 @@ FIRST_USES = {
     ),
     "boostrank.compare": (108, ["cli", "displays", "theory", "runs.novelty", "clicks.simulation"]),
     "boostrank.displays.NDCGCurveDisplay": (112, ["cli", "dask"]),
-    "from boostrank import *; surrogates.Power, model_selection.QueryKFold": (150, ["cli", "dask"]),
+    "from boostrank import *; surrogates.Power, model_selection.QueryKFold": (160, ["cli", "dask"]),
 }
 #: Libraries that none of these uses needs.
 HEAVY = {
