@@ -200,14 +200,14 @@ def test_training_ends_at_twice_the_round_of_the_largest_sum(ranker_class, objec
 
 def test_copies_of_a_list_under_other_ids_are_drawn_with_it(ranker_class):
     labels = np.clip(np.round(Y + np.random.default_rng(3).normal(size=len(Y))), 0, 4)
-    X_five, y_five, qid_five = (np.concatenate([values] * 5) for values in (X, labels, QID))
-    ids = 1000 * np.repeat(np.arange(5), len(QID)) + qid_five
+    X_three, y_three, qid_three = (np.concatenate([values] * 3) for values in (X, labels, QID))
+    ids = 1000 * np.repeat(np.arange(3), len(QID)) + qid_three
     ranker = ranker_class(random_state=0, n_jobs=1)
     # Lists with other labels are no copies. If those of left-out queries are in the samples, each
     # round looks useful.
-    rounds = ranker.fit(X_five, y_five + 0.001 * (ids // 1000), ids).best_iteration_
+    rounds = ranker.fit(X_three, y_three + 0.001 * (ids // 1000), ids).best_iteration_
     assert (
-        ranker.fit(X_five, y_five, ids).best_iteration_
+        ranker.fit(X_three, y_three, ids).best_iteration_
         < 2 * rounds_of(ranker_class, MIN_TOTAL_STEP) + 20
         < rounds / 5
     )

@@ -11,7 +11,7 @@ import xgboost as xgb
 
 import boostrank as br
 
-N_MODELS, N_QUICK = 240, 40
+N_MODELS, N_QUICK = 160, 40
 NAMES = ["bm25(title)", "closeness(field,embedding)", "price", "attribute(x).y"]
 #: Factors of features: LightGBM's zero, subnormal numbers of float32, and large ones.
 SCALES = [1.0, 1.0, 1.0, 10.0, 1e-3, 1e-36, 1e-40, 1e9, 1e37]
