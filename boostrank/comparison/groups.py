@@ -1,30 +1,24 @@
-"""Queries that belong together: folds and validation data that keep groups of them whole."""
+"""Queries that belong together: their groups, and validation data that keep groups whole."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.model_selection import check_cv
 
 from boostrank.datasets import Fold
-from boostrank.inputs.arrays import Ints, as_array
+from boostrank.inputs.arrays import as_array
 from boostrank.inputs.table import Table
 from boostrank.inputs.warnings import warn
 from boostrank.metrics.query_groups import query_groups
-from boostrank.model_selection import QueryKFold, split_queries
-from boostrank.model_selection.splits import Splitter
-from boostrank.ndcg.labels import Labels
+from boostrank.model_selection import split_queries
 from boostrank.queries.by_id import align, by_id, shown
 from boostrank.queries.groups import number_groups
-from boostrank.queries.queries import Features, Queries, find_qid, id_index, number_ids, require_qid
+from boostrank.queries.queries import Features, Queries, find_qid, id_index, require_qid
 from boostrank.queries.segments import Values
-
-#: Pairs of row numbers, to train and to test on.
-Pairs: TypeAlias = list[tuple[Ints, Ints]]
 
 
 def groups_of_rows(
@@ -94,44 +88,6 @@ def groups_of_folds(groups: Any, folds: Sequence[Fold]) -> pd.Series:
 def of_ids(groups: pd.Series, qid: Values) -> Values:
     """The group of each query id, in their sequence."""
     return align(groups, qid, "groups").to_numpy()
-
-
-def split_by_group(X: Features, y: Any, groups: Values, cv: Splitter) -> Pairs:
-    """The folds of rows that `cv` makes of groups, none of which it may divide.
-
-    Parameters
-    ----------
-    X, y, cv
-        As in :func:`boostrank.compare`.
-    groups : ndarray, shape (n_documents,)
-        Group of each row.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer groups than folds, or a fold has a group on both sides.
-    """
-    numbers, n_groups = number_ids(groups)
-    if isinstance(cv, (int, np.integer)) and cv >= 2:
-        cv = QueryKFold(int(cv))
-    n_folds = cv.n_splits if isinstance(cv, QueryKFold) else 0
-    if n_groups < n_folds:
-        raise ValueError(f"{n_folds} folds need at least {n_folds} groups; got {n_groups}")
-    # Splitters would find other groups in the query ids of an index or of labels.
-    if Table(X).ids_in_index is not None:
-        X = X.reset_index(drop=True)
-    if isinstance(y, Labels):
-        y = y.per_document
-    rows = np.arange(len(groups))
-    pairs = [(rows[train], rows[test]) for train, test in check_cv(cv).split(X, y, numbers)]
-    for train, test in pairs:
-        divided = test[np.isin(numbers[test], numbers[train])]
-        if len(divided):
-            raise ValueError(
-                f"cv has a fold with rows of the group {str(groups[divided[0]])!r} on both sides, "
-                "to train and to test on: use QueryKFold or another splitter by groups"
-            )
-    return pairs
 
 
 def with_validation_groups(fold: Fold, groups: pd.Series, random_state: Any) -> Fold:

@@ -24,7 +24,6 @@ from boostrank.comparison.groups import (
     groups_of_folds,
     groups_of_rows,
     of_ids,
-    split_by_group,
     with_validation_groups,
 )
 from boostrank.comparison.trainings import (
@@ -45,6 +44,7 @@ from boostrank.model_selection.splits import Splitter, make_folds
 from boostrank.model_selection.time_split import without_time
 from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels, as_labels
+from boostrank.queries.groups import number_groups
 from boostrank.queries.id_columns import warn_of_frame, without_id_warnings
 from boostrank.queries.queries import Queries, find_qid, require_qid
 
@@ -396,9 +396,11 @@ def _folds_of_rows(
     X, qid = find_qid(X, qid, y)
     data = Dataset(X, y, as_array(require_qid(qid, "compare"), "qid"))
     check_lengths(X=_num_samples(X), y=_num_samples(y), qid=len(data.qid))
+    queries = Queries.from_qid(data.qid)
+    of_queries = None
     if groups is not None:
-        cv = split_by_group(X, y, of_ids(groups, data.qid), cv)
-    pairs = make_folds(X, y, Queries.from_qid(data.qid), cv)
+        of_queries = number_groups(of_ids(groups, queries.ids))
+    pairs = make_folds(X, y, queries, cv, of_queries)
     data = data._replace(X=without_time(X, cv))
     tested = np.concatenate([pd.unique(data.qid[test]) for _, test in pairs])
     ids = pd.Series(tested, dtype=object)

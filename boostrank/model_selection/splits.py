@@ -21,6 +21,7 @@ from boostrank.inputs.checks import (
 )
 from boostrank.inputs.table import Table
 from boostrank.inputs.warnings import warn
+from boostrank.model_selection.time_split import QueryTimeSplit
 from boostrank.ndcg.labels import Labels
 from boostrank.queries.equal_lists import numbers_of_lists
 from boostrank.queries.groups import joined, numbers_of_groups
@@ -254,7 +255,8 @@ def make_folds(
         cv = QueryKFold(int(cv))
     rows = np.arange(queries.n_documents)
     splitter = check_cv(cv)
-    if groups is None:
+    if groups is None or isinstance(splitter, QueryTimeSplit):
+        # Times belong to queries; that no group is divided is checked below.
         pairs = splitter.split(X, y, queries.qid)
     elif isinstance(splitter, QueryKFold):
         pairs = splitter.split(X, y, groups, queries.qid)

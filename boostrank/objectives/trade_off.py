@@ -19,7 +19,6 @@ from boostrank.backends.progress import ProgressBar
 from boostrank.comparison.groups import (
     groups_of_rows,
     of_ids,
-    split_by_group,
     with_validation_groups,
 )
 from boostrank.comparison.trainings import TrainingJob, run_trainings
@@ -43,6 +42,7 @@ from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.labels import Labels
 from boostrank.objectives.labels import MultipleLabels, Weights, as_multiple_labels
 from boostrank.objectives.measures import ObjectiveMeasure
+from boostrank.queries.groups import number_groups
 from boostrank.queries.id_columns import warn_of_frame, without_id_warnings
 from boostrank.queries.queries import Features, Queries, find_qid, require_qid
 from boostrank.significance import confidence_interval
@@ -369,9 +369,10 @@ def trade_off(
         X, of_queries = groups_of_rows(X, several, qid, groups)
     X, ids = find_qid(X, qid, several)
     queries = Queries.from_qid(require_qid(ids, "trade_off"))
+    numbers = None
     if of_queries is not None:
-        cv = split_by_group(X, several, of_ids(of_queries, queries.qid), cv)
-    pairs = make_folds(X, several, queries, cv)
+        numbers = number_groups(of_ids(of_queries, queries.ids))
+    pairs = make_folds(X, several, queries, cv, numbers)
     tested = np.concatenate([test for _, test in pairs])
     if len(np.unique(tested)) < len(tested):
         raise ValueError("cv tests a query in several folds: use an integer or QueryKFold")

@@ -236,8 +236,8 @@ def two_groups(query):
         ({"groups": [None, *OF_ROWS[1:]]}, r"groups must have no missing values; groups\[0\]"),
         ({"groups": "user"}, "groups must be the name of a column of X, .*; got 'user'"),
         ({"groups": dict.fromkeys(USERS, "a")}, "groups must be at least two; all 72 queries"),
-        ({"cv": 25}, "25 folds need at least 25 groups; got 24"),
-        ({"cv": br.QueryKFold(25)}, "25 folds need at least 25 groups; got 24"),
+        ({"cv": 25}, "25 folds need at least 25 queries that may be in different folds; got 24"),
+        ({"cv": br.QueryKFold(25)}, "25 folds need at least 25 queries that may be .*; got 24"),
         ({"cv": 1}, "requires at least one train/test split"),
     ],
 )
@@ -248,7 +248,7 @@ def test_bad_arguments_are_named(changed, message):
 
 def test_folds_that_divide_a_group_are_refused():
     splitter = list(br.QueryKFold(4).split(DATA.X, groups=DATA.qid))
-    message = r"cv has a fold with rows of the group 'user \d+' on both sides"
+    message = r"fold 1 of cv divides a group: it trains on query '\d+', and tests on another query"
     with pytest.raises(ValueError, match=message):
         br.compare(RANKERS, *DATA, groups=USERS, **{**SETTINGS, "cv": splitter})
     whole = GroupKFold(4)
@@ -266,3 +266,15 @@ def test_query_ids_in_an_index_and_in_labels_are_not_mistaken_for_groups(compari
     result = br.compare(RANKERS, DATA.X, clicks, groups=USERS, cv=4)
     assert result.counts == "72 queries in 24 groups"
     assert (result.per_query.groupby("group")["fold"].nunique() == 1).all()
+
+
+def test_the_time_of_folds_is_no_feature_beside_groups():
+    """Each user has queries at one time only, so that folds in time divide no group."""
+    time = np.array([int(user.split()[1]) for user in OF_ROWS])
+    X = pd.DataFrame(DATA.X).add_prefix("x")
+    cv = br.QueryTimeSplit(2, time="time")
+    timed = pd.concat([pd.Series(time, name="time"), X], axis=1)
+    found = br.compare(RANKERS, timed, *DATA[1:], groups=OF_ROWS, cv=cv).table
+    plain = br.QueryTimeSplit(2, time=time)
+    expected = br.compare(RANKERS, X, *DATA[1:], groups=OF_ROWS, cv=plain).table
+    pd.testing.assert_frame_equal(found.assign(seconds=1.0), expected.assign(seconds=1.0))
