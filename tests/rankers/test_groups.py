@@ -88,17 +88,20 @@ def test_joined_partitions():
 @pytest.mark.parametrize("ranker", RANKERS)
 def test_a_group_is_trained_on_or_held_out(sessions, ranker):
     X, y, qid, text = sessions
+    # The whole part of a label is the number of its text.
+    labels = np.unique(text, return_inverse=True)[1] + (y > 0) / 2
     seen = []
 
     def metric(labels, scores, weight, group):
-        seen.append(int(np.sum(group)))
+        seen.append(np.unique(np.floor(labels), return_counts=True)[1].tolist())
         return "n", float(len(group)), True
 
-    ranker(n_estimators=1, validation_fraction=0.25, random_state=0).fit(
-        X, y, qid, groups=text, eval_metric=metric
+    settings = {"n_estimators": 1, "gain": "linear", "random_state": 0}
+    ranker(validation_fraction=0.25, **settings).fit(
+        X, labels, qid, groups=text, eval_metric=metric
     )
     # Ten of the forty texts, each with five sessions of eight documents.
-    assert seen[0] == 10 * 5 * 8
+    assert seen[0] == [40] * 10
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
