@@ -22,6 +22,7 @@ CHECKSUM_FIELD = "boostrank_sha256"
 NOTE_FIELDS = {
     "query_features": "boostrank_query_features",
     "calibration": "boostrank_calibration",
+    "id_columns": "boostrank_id_columns",
 }
 #: The checksum is the SHA-256 of the file with this value in the field.
 BLANK_CHECKSUM = "0" * 64

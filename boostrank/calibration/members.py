@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.models import ModelSource, source_name
+from boostrank.backends.models import ModelSource, Notes, source_name
 from boostrank.calibration.first_place import FirstPlace
 from boostrank.calibration.relevance import Relevance
 from boostrank.inputs.arrays import Floats, Ints
@@ -82,8 +82,10 @@ class CalibrationData(NamedTuple):
         return queries.group(folds)[queries.starts]
 
 
-def save_member(member: CalibratedMember, path: str | os.PathLike[str]) -> None:
-    """Write the model of the ranker, with the calibration in a note of its file.
+def save_member(
+    member: CalibratedMember, path: str | os.PathLike[str], notes_of_ids: Notes
+) -> None:
+    """Write the model of the ranker, with the calibration and columns of ids in notes of its file.
 
     Raises ValueError for a ranker that is not one of boostrank, and for categories that are neither
     texts nor numbers.
@@ -99,7 +101,8 @@ def save_member(member: CalibratedMember, path: str | os.PathLike[str]) -> None:
         ) from error
     # A note has no "=", which JSON may write in another way.
     note = text.replace("=", "\\u003d")
-    ranker._library.save(ranker.booster_, path, {**ranker._notes(), "calibration": note})
+    notes = {**ranker._notes(), **notes_of_ids, "calibration": note}
+    ranker._library.save(ranker.booster_, path, notes)
 
 
 def load_member(path: ModelSource) -> CalibratedMember:

@@ -49,6 +49,7 @@ from boostrank.queries.groups import numbers_of_groups
 from boostrank.queries.queries import Queries, names_of_ids, require_qid, table_and_qid
 from boostrank.queries.weights import document_weights
 from boostrank.training.data import features_and_qid, id_per_row
+from boostrank.training.features import note_of_ids
 
 #: Methods by what the probabilities are of; the first one is the default.
 METHODS = {"first": METHODS_OF_FIRST, "relevance": METHODS_OF_RELEVANCE}
@@ -392,7 +393,8 @@ class CalibratedRanker(BaseEstimator):
             With ``ensemble=True``, and if the ranker is not one of boostrank.
         """
         check_is_fitted(self, "calibrated_rankers_")
-        save_member(self._one_member("save_model"), path)
+        notes = note_of_ids(self._qid_columns, self._group_column)
+        save_member(self._one_member("save_model"), path, notes)
 
     @classmethod
     def load_model(cls, path: ModelSource) -> Self:
@@ -424,8 +426,8 @@ class CalibratedRanker(BaseEstimator):
         if member.calibration.is_isotonic:
             method = "isotonic"
         loaded = cls(frozen, target, method=method)
-        loaded._qid_columns = (QID,)
-        loaded._group_column = None
+        loaded._qid_columns = member.ranker._qid_columns
+        loaded._group_column = member.ranker._group_column
         loaded._set_members([member])
         return loaded
 

@@ -37,7 +37,12 @@ from boostrank.rankers.library_rankers import LibraryRankers
 from boostrank.rankers.training_queries import TrainingQueries
 from boostrank.training.arguments import rounds_to_use, takes_other_names
 from boostrank.training.data import features_and_qid, grouped_features, id_per_row
-from boostrank.training.features import TrainingFeatures, check_features
+from boostrank.training.features import (
+    TrainingFeatures,
+    check_features,
+    note_of_ids,
+    take_note_of_ids,
+)
 
 _LISTS_ADVICE = (
     "The ranker has query_features, which are relative to the list of a query: give qid= or group= "
@@ -369,18 +374,19 @@ class TrainedModel(LibraryRankers, BaseEstimator):
     def save_model(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file in the format of the boosting library.
 
-        The library can read it without boostrank. With `query_features`, the file also has what
-        :meth:`load_model` needs to compute them, and the names of the features in it say what they
-        are.
+        The library can read it without boostrank. The file also has the names of the columns of
+        query ids, which are no features. With `query_features`, it has what :meth:`load_model`
+        needs to compute them, and the names of the features in it say what they are.
         """
         check_is_fitted(self, "booster_")
         self._library.save(self.booster_, path, self._notes())
 
     def _notes(self) -> dict[str, str]:
         """The notes of a model file."""
-        if self.query_features_ is None:
-            return {}
-        return {"query_features": self.query_features_.note()}
+        notes = dict(note_of_ids(self._qid_columns, self._group_column))
+        if self.query_features_ is not None:
+            notes["query_features"] = self.query_features_.note()
+        return notes
 
     @of_instance_or_class
     def load_model(self, path: ModelSource) -> Self:
@@ -433,6 +439,7 @@ class TrainedModel(LibraryRankers, BaseEstimator):
             from boostrank.training.query_features import features_of_note
 
             features = features_of_note(notes["query_features"], features)
+        take_note_of_ids(notes, features)
         self._set_model(Trained(booster, library.n_rounds(booster), {}), features)
 
     def to_onnx(self) -> Any:

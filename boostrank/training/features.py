@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
@@ -14,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from boostrank.backends.features import Features
+from boostrank.backends.models import Notes
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import (
     FLOAT_TYPES,
@@ -163,6 +165,38 @@ class TrainingFeatures(BaseEstimator):
     def learn(self, table: Table) -> FeatureMatrix:
         """Set number and names to those of the table, and return the checked features."""
         return check_features(self, table, reset=True)
+
+
+def note_of_ids(qid_columns: Sequence[str], group_column: str | None) -> Notes:
+    """The note in a model file on the columns of ids, which are no features.
+
+    It is empty if there is no name that the user gave.
+    """
+    if tuple(qid_columns) == (QID,) and group_column is None:
+        return {}
+    text = json.dumps({"qid": list(qid_columns), "group": group_column})
+    # A note has no "=", which JSON may write in another way.
+    return {"id_columns": text.replace("=", "\\u003d")}
+
+
+def take_note_of_ids(notes: Notes, features: TrainingFeatures) -> None:
+    """Set the columns of ids to those of the notes in a model file.
+
+    Raises ValueError for a note that was edited.
+    """
+    if "id_columns" not in notes:
+        return
+    try:
+        fields = json.loads(notes["id_columns"])
+        columns = tuple(map(str, fields["qid"]))
+        group = fields["group"]
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(
+            "the names of the columns of query ids in the file were edited: take the original "
+            f"or save the model again ({error!r})"
+        ) from error
+    features.qid_columns = columns
+    features.group_column = group
 
 
 def check_features(estimator: Described, table: Table, *, reset: bool = False) -> FeatureMatrix:

@@ -281,3 +281,45 @@ def test_load_model_is_a_method_of_the_class_too(ranker_class, tmp_path, data):
     assert again.n_estimators == 7
     with pytest.raises(TypeError, match=r"BaggedRanker\(\.\.\.\)\.load_model"):
         br.BaggedRanker.load_model(path)
+
+
+@by_file
+@pytest.mark.parametrize("make", ["ranker", "lists", "bag", "calibrated"])
+def test_files_know_the_columns_of_ids(ranker_class, suffix, make, data, frame, tmp_path):
+    X, y, qid = data
+    path = tmp_path / f"model{suffix}"
+    names = {"qid": ["week=1", "Größe"], "groups": "user"}
+    frame = frame.assign(**{"week=1": qid, "Größe": 1, "user": qid // 2})
+    features = ["standardize"] if make == "lists" else None
+    ranker = ranker_class(n_estimators=3, query_features=features)
+    if make == "bag":
+        ranker = br.BaggedRanker(ranker, n_estimators=2)
+    if make == "calibrated":
+        ranker = br.CalibratedRanker(ranker, ensemble=False)
+    ranker.fit(frame, y, **names)
+    ranker.save_model(path)
+    models = [br.load_model(path)]
+    if make == "calibrated":
+        models = [br.CalibratedRanker.load_model(path)]
+        loaded = br.load_model(path)
+        assert loaded.predict(frame).argsort().tolist() == ranker.predict(frame).argsort().tolist()
+    # A loaded model is saved as it was, and so is a second copy.
+    models[0].save_model(path)
+    models.append(type(models[0]).load_model(path))
+    for model in models:
+        np.testing.assert_array_equal(model.predict(frame), ranker.predict(frame))
+        assert model.score(frame, y) == ranker.score(frame, y)
+
+
+def test_edited_names_of_ids_are_an_error(data, frame, tmp_path):
+    path = tmp_path / "model.txt"
+    frame = frame.assign(query=data[2])
+    br.LightGBMRanker(n_estimators=1).fit(frame, data[1], qid="query").save_model(path)
+    text = path.read_text()
+    start = text.index("boostrank_sha256")
+    text = text[:start] + text[text.index("\n", start) + 1 :]
+    path.write_text(text.replace('"query"', '"query'))
+    with pytest.raises(
+        ValueError, match=r"model\.txt.*columns of query ids in the file were edited"
+    ):
+        br.load_model(path)
