@@ -286,7 +286,7 @@ def test_load_model_is_a_method_of_the_class_too(ranker_class, tmp_path, data):
 @by_file
 @pytest.mark.parametrize("make", ["ranker", "lists", "bag", "calibrated"])
 def test_files_know_the_columns_of_ids(ranker_class, suffix, make, data, frame, tmp_path):
-    X, y, qid = data
+    _, y, qid = data
     path = tmp_path / f"model{suffix}"
     names = {"qid": ["week=1", "Größe"], "groups": "user"}
     frame = frame.assign(**{"week=1": qid, "Größe": 1, "user": qid // 2})
