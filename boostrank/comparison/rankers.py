@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -211,75 +211,143 @@ def compare(
     baseline = check_named("ranker", rankers, baseline)
     _refuse_lower_is_better(rankers)
     check_flag("progress", progress)
-    check_count("repeats", repeats, smallest=2, optional=True)
-    seeds: list[int | None] = [random_state]
-    splitters = [cv]
-    if repeats is not None:
-        check_count("cv with repeats", cv, smallest=2, optional=True)
-        seeds = as_random_state(random_state).randint(2**31 - 1, size=repeats).tolist()
-        splitters = [QueryKFold(cv or 5, shuffle=True, random_state=seed) for seed in seeds]
+    draws = _draws(cv, repeats, random_state)
     of_queries = None
     if groups is not None and y is not None and folds is None:
         X, of_queries = groups_of_rows(X, y, qid, groups)
-    draws = [partial(_folds, X, y, qid, splitter, folds, of_queries) for splitter in splitters]
-    drawn = draws[0]()
+    make = partial(_folds, X, y, qid, folds=folds, groups=of_queries)
+    first = make(draws[0].cv)
     if groups is not None and of_queries is None:
-        of_queries = groups_of_folds(groups, drawn)
-    if measures is None:
-        labels = as_labels(drawn[0].test.y)
-        measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
-    named: Mapping[str, Measure] = named_measures(measures)
-    if isinstance(drawn[0].test.y, Labels):
-        named = drawn[0].test.y.measures(named)
-    _require_means(named)
-    _check_test_labels(named, drawn)
-    _warn_of_fractions(named, drawn)
+        of_queries = groups_of_folds(groups, first)
+    named = _measures_of_test_labels(measures, first)
     for draw in draws[1:]:
-        _check_test_labels(named, draw())
+        _check_test_labels(named, make(draw.cv))
     # Once, and not for each training.
-    warn_of_frame(drawn[0].train.X, Queries.from_qid(drawn[0].train.qid))
-    folder = None if results is None else Path(results)
-    tables: dict[tuple[int, int], pd.DataFrame] = {}
-    label = ""
-    n_trainings = len(rankers) * len(drawn) * len(seeds)
-    bars = ProgressBar(n_trainings, progress, lambda: label, "trainings")
-    with without_id_warnings(), bars as bar:
-        for repetition, seed in enumerate(seeds):
-            drawn = drawn or draws[repetition]()
-            if any(map(needs_validation, rankers.values())):
-                drawn = [_with_validation(fold, of_queries, seed) for fold in drawn]
-            first = None if repeats is None else repetition * len(drawn)
-            jobs = _jobs(rankers, drawn, first, of_queries)
-            with contextlib.closing(run_trainings(jobs, n_jobs, folder)) as finished:
-                for number, result, is_saved in finished:
-                    job = jobs[number]
-                    tables[repetition, number] = _values(job, result, named)
-                    if is_saved:
-                        bar.leave_out()
-                    else:
-                        label = f"{job.fold.name}: {job.name}"
-                        bar.advance()
-            # Folds are copies of the rows: those of one repetition at a time are in memory.
-            drawn = []
-            jobs = []
-    # The sequence is that of the arguments, and not that in which the trainings ended.
-    per_query = pd.concat([tables[key] for key in sorted(tables)], ignore_index=True)
-    if of_queries is not None:
-        place = 1 + list(per_query).index("query")
-        of_rows = of_ids(of_queries, per_query["query"].to_numpy())
-        # As for ids, Arrow does not have all texts.
-        per_query.insert(place, GROUP, pd.Series(of_rows, dtype=of_rows.dtype))
+    warn_of_frame(first[0].train.X, Queries.from_qid(first[0].train.qid))
+    run = partial(
+        _run_draw,
+        rankers,
+        measures=named,
+        groups=of_queries,
+        n_jobs=n_jobs,
+        results=None if results is None else Path(results),
+    )
+    progress_bar = _Progress(len(rankers) * len(first) * len(draws), progress)
+    tables = []
+    with without_id_warnings(), progress_bar:
+        # Folds are copies of the rows: those of one draw at a time are in memory.
+        tables.append(run(first, draws[0], progress_bar))
+        del first
+        for draw in draws[1:]:
+            tables.append(run(make(draw.cv), draw, progress_bar))
     settings = {name: _parameters(ranker) for name, ranker in rankers.items()}
     settings["random_state"] = str(random_state)
     if repeats is None:
         settings["n_permutations"] = str(n_permutations)
     else:
         settings["repeats"] = str(repeats)
-        per_query.insert(1, "repetition", 1 + np.arange(len(per_query)) * repeats // len(per_query))
     settings["versions"] = versions()
+    per_query = pd.concat(tables, ignore_index=True)
     return Comparison(
         per_query, list(named), baseline, "ranker", n_permutations, random_state, settings
     )
+
+
+class _Draw(NamedTuple):
+    """One draw of the folds.
+
+    Attributes
+    ----------
+    cv : int, splitter, iterable of pairs, or None
+    seed : int, optional
+        The seed of the validation queries.
+    repetition : int, optional
+        Its number, from 0, if folds are drawn several times.
+    """
+
+    cv: Splitter
+    seed: int | None
+    repetition: int | None
+
+
+def _draws(cv: Splitter, repeats: int | None, random_state: int | None) -> list[_Draw]:
+    """The draws of the folds: one, or `repeats`, each with a seed of its own."""
+    check_count("repeats", repeats, smallest=2, optional=True)
+    if repeats is None:
+        return [_Draw(cv, random_state, None)]
+    check_count("cv with repeats", cv, smallest=2, optional=True)
+    n_folds: Any = cv or 5
+    seeds = as_random_state(random_state).randint(2**31 - 1, size=repeats).tolist()
+    return [
+        _Draw(QueryKFold(n_folds, shuffle=True, random_state=seed), seed, repetition)
+        for repetition, seed in enumerate(seeds)
+    ]
+
+
+def _measures_of_test_labels(measures: Any, folds: Sequence[Fold]) -> Mapping[str, Measure]:
+    """The measures by name, which fit the test labels; None means the default ones."""
+    y = folds[0].test.y
+    if measures is None:
+        labels = as_labels(y)
+        measures = [default_measure(labels, DCG(k=k)) for k in CUTOFFS]
+    named: Mapping[str, Measure] = named_measures(measures)
+    if isinstance(y, Labels):
+        named = y.measures(named)
+    _require_means(named)
+    _check_test_labels(named, folds)
+    _warn_of_fractions(named, folds)
+    return named
+
+
+class _Progress(ProgressBar):
+    """The progress of all trainings, with the name of the one that ended last."""
+
+    def __init__(self, n_trainings: int, is_shown: bool) -> None:
+        self._label = ""
+        super().__init__(n_trainings, is_shown, lambda: self._label, "trainings")
+
+    def end(self, job: TrainingJob, is_saved: bool) -> None:
+        """Count a training that ended, or one whose result was read."""
+        if is_saved:
+            self.leave_out()
+        else:
+            self._label = f"{job.fold.name}: {job.name}"
+            self.advance()
+
+
+def _run_draw(
+    rankers: Mapping[str, Estimator],
+    folds: Sequence[Fold],
+    draw: _Draw,
+    progress: _Progress,
+    *,
+    measures: Mapping[str, Measure],
+    groups: pd.Series | None,
+    n_jobs: int | None,
+    results: Path | None,
+) -> pd.DataFrame:
+    """Train all rankers on the folds of a draw: a row for each ranker, fold and test query."""
+    if any(map(needs_validation, rankers.values())):
+        folds = [_with_validation(fold, groups, draw.seed) for fold in folds]
+    first = None
+    if draw.repetition is not None:
+        first = draw.repetition * len(folds)
+    jobs = _jobs(rankers, folds, first, groups)
+    tables: dict[int, pd.DataFrame] = {}
+    with contextlib.closing(run_trainings(jobs, n_jobs, results)) as finished:
+        for number, result, is_saved in finished:
+            tables[number] = _values(jobs[number], result, measures)
+            progress.end(jobs[number], is_saved)
+    # The sequence is that of the arguments, and not that in which the trainings ended.
+    per_query = pd.concat([tables[number] for number in sorted(tables)], ignore_index=True)
+    if groups is not None:
+        place = 1 + list(per_query).index("query")
+        of_rows = of_ids(groups, per_query["query"].to_numpy())
+        # As for ids, Arrow does not have all texts.
+        per_query.insert(place, GROUP, pd.Series(of_rows, dtype=of_rows.dtype))
+    if draw.repetition is not None:
+        per_query.insert(1, "repetition", 1 + draw.repetition)
+    return per_query
 
 
 def _jobs(
