@@ -118,6 +118,30 @@ class Table:
             return found[0]
         return pd.MultiIndex.from_arrays(found).to_numpy()
 
+    def ids(self, columns: Sequence[str]) -> dict[str, ArrayLike]:
+        """The query ids in columns and index levels, by the names of these in messages.
+
+        They are those of `columns` together, and those in a column and in an index level "qid".
+        """
+        found: dict[str, ArrayLike | None] = {}
+        if list(columns) != [QID]:
+            noun = "column" if len(columns) == 1 else "columns"
+            found[f"the {noun} {', '.join(map(repr, columns))} of X"] = self.keys(columns)
+        if QID in self.names:
+            found[f"the column {QID!r} of X"] = self.column(QID)
+        found[f"the index {QID!r} of X"] = self.ids_in_index
+        return {source: values for source, values in found.items() if values is not None}
+
+    def parts_of_ids(self, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """The values of each of several columns that have ids together, by their names in messages.
+
+        It is empty for one column, and if one of the columns is not there.
+        """
+        if len(columns) == 1 or self.keys(columns) is None:
+            return {}
+        parts = {f"the column {name!r} of X": self.keys([name]) for name in columns}
+        return cast("dict[str, NDArray[Any]]", parts)
+
     def without(self, name: str | None) -> Table:
         """The table without the column of this name; itself if it has no such column."""
         if name is None or name not in self.names:

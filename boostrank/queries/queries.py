@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -205,13 +206,14 @@ def table_and_qid(
     y: object = None,
     *,
     columns: Sequence[str] = (QID,),
-    group: Ints | None = None,
+    sizes: Mapping[str, Ints] = MappingProxyType({}),
+    keys: Sequence[Any] = (),
     name: str = "qid",
 ) -> tuple[Table, NDArray[Any] | None]:
     """Return the table of the features and the query ids.
 
     The query ids are those of `y`, if its class defines the attribute `qid` (preferences and clicks
-    do); else those of `group`, of `qid`, of a column of `X`, or of the index level "qid" of `X`:
+    do); else those of `sizes`, of `qid`, of a column of `X`, or of the index level "qid" of `X`:
     the first of these that is given. All that are given must divide the rows into the same queries.
     Columns of query ids are removed from the features.
 
@@ -225,8 +227,11 @@ def table_and_qid(
     columns : sequence of str, default ("qid",)
         The columns or index levels of `X` that contain query ids, if `X` has them. A column "qid"
         has them too.
-    group : ndarray, shape (n_documents,), optional
-        The number of the query of each row, from the sizes of the queries.
+    sizes : mapping of str to ndarray, optional
+        By the name of an argument that has the sizes of the queries: the number of the query of
+        each row.
+    keys : sequence, optional
+        Names of columns or index levels by which the sizes were counted. They stay features.
     name : str, default "qid"
         The name of the argument `qid` in messages.
 
@@ -263,18 +268,22 @@ def table_and_qid(
         qid = None
     sources: dict[str, ArrayLike | None] = {
         "y": getattr(y, QID) if hasattr(type(y), QID) else None,
-        "group": group,
-        name: qid,
+        **sizes,
     }
-    if list(columns) != [QID]:
-        noun = "column" if len(columns) == 1 else "columns"
-        sources[f"the {noun} {', '.join(map(repr, columns))} of X"] = _ids_of(table, columns)
-    if QID in table.names:
-        sources[f"the column {QID!r} of X"] = table.column(QID)
-    sources[f"the index {QID!r} of X"] = table.ids_in_index
+    if keys:
+        sources[f"{', '.join(map(repr, keys))} of X"] = table.keys(keys)
+    # These are no ids: they say only which rows belong together.
+    without_ids = tuple(sources)[1:]
+    if name not in sizes:
+        sources[name] = qid
+    sources.update(table.ids(columns))
+    # Several values make a tuple, which is never missing.
+    for source, values in table.parts_of_ids(columns).items():
+        with named_part(source):
+            _refuse_fractions(_as_ids(values), source)
     for column in (*columns, QID):
         table = table.without(column)
-    return table, _common_ids(sources, y, has_features=table.given is not None)
+    return table, _common_ids(sources, y, without_ids, has_features=table.given is not None)
 
 
 def names_of_ids(qid: object, table: Table) -> tuple[str, ...] | None:
@@ -298,22 +307,12 @@ def names_of_ids(qid: object, table: Table) -> tuple[str, ...] | None:
     return tuple(qid) if are_names else None
 
 
-def _ids_of(table: Table, columns: Sequence[str]) -> NDArray[Any] | None:
-    """One id for each row, from the values of columns or index levels; None if one is not there."""
-    ids = table.keys(columns)
-    if ids is None or len(columns) == 1:
-        return ids
-    # Several values make a tuple, which is never missing.
-    for column in columns:
-        source = f"the column {column!r} of X"
-        values: Any = table.keys([column])
-        with named_part(source):
-            _refuse_fractions(_as_ids(values), source)
-    return ids
-
-
 def _common_ids(
-    sources: Mapping[str, ArrayLike | None], y: object, *, has_features: bool
+    sources: Mapping[str, ArrayLike | None],
+    y: object,
+    without_ids: Collection[str],
+    *,
+    has_features: bool,
 ) -> NDArray[Any] | None:
     """The query ids of the first source that has some; ValueError if others contradict them."""
     first = ""
@@ -322,12 +321,12 @@ def _common_ids(
         if values is None:
             continue
         others = as_array(values, source)
-        if has_features:
+        if has_features and source not in without_ids:
             _refuse_fractions(others, source)
         if ids is None:
             first = source
             ids = others
-        elif first == "y" and source != "group" and hasattr(y, "check_qid"):
+        elif first == "y" and source not in without_ids and hasattr(y, "check_qid"):
             # These have names of queries, which labels of others with the same sizes have not.
             with named_part(source):
                 y.check_qid(others)

@@ -21,7 +21,6 @@ from boostrank.queries.groups import numbers_of_groups
 from boostrank.queries.queries import (
     ESTIMATOR_ADVICE,
     Queries,
-    check_same_queries,
     names_of_ids,
     require_qid,
     table_and_qid,
@@ -190,36 +189,36 @@ def features_and_qid(
         If there are neither query ids nor sizes, or both and they contradict each other; if the
         sizes do not add up to the number of rows.
     """
-    query_numbers = None
-    if group is not None:
-        query_numbers = _numbers_of_queries(as_sizes(group), table.n_rows)
-        _check_sizes_by_key(table, group, query_numbers, "group")
-    given = table
-    table, ids = table_and_qid(table, qid, y, columns=columns, group=query_numbers)
-    ids = require_qid(ids, receiver, advice)
-    if ids.ndim != 1 or ids.dtype.kind not in "iu" or len(ids) == table.n_rows:
-        return table, ids
-    n_documents = int(ids.sum())
-    if n_documents == table.n_rows:
+    given = {"group": group}
+    if group is None and _are_sizes_by_key(qid, table.n_rows):
         # The third argument of XGBRanker.fit was the sizes of the queries.
-        ids = _numbers_of_queries(ids, n_documents)
-        _check_sizes_by_key(given, qid, ids, "qid")
+        given = {"qid": qid}
+        qid = None
+    sizes = {}
+    keys: Sequence[Any] = ()
+    for name, counts in given.items():
+        if counts is not None:
+            sizes[name] = _numbers_of_queries(as_sizes(counts), table.n_rows)
+        if isinstance(counts, pd.Series):
+            keys = list(counts.index.names)
+    table, ids = table_and_qid(table, qid, y, columns=columns, sizes=sizes, keys=keys)
+    ids = require_qid(ids, receiver, advice)
+    if ids.ndim == 1 and ids.dtype.kind in "iu" and len(ids) != table.n_rows:
+        n_documents = int(ids.sum())
+        if n_documents == table.n_rows:
+            ids = _numbers_of_queries(ids, n_documents)
     return table, ids
 
 
-def _check_sizes_by_key(table: Table, sizes: object, numbers: Ints, name: str) -> None:
-    """Raise ValueError if sizes that were counted by a key are not those of adjacent rows.
+def _are_sizes_by_key(qid: ArrayLike | None, n_rows: int) -> bool:
+    """Whether `qid` has the sizes of queries that were counted by a key.
 
     ``frame.groupby(key).size()`` has one size for each value of `key`, in sorted sequence, and its
-    index is named `key`. If this is the name of columns or index levels of the table too, the rows
-    of each query must have one value there. `numbers` is the query of each row by the sizes.
+    index is named `key`. The rows of each query must then have one value there.
     """
-    if not isinstance(sizes, pd.Series):
-        return
-    names = list(sizes.index.names)
-    keys = table.keys(names)
-    if keys is not None:
-        check_same_queries(name, numbers, f"{', '.join(map(repr, names))} of X", keys)
+    if not isinstance(qid, pd.Series) or qid.dtype.kind not in "iu":
+        return False
+    return len(qid) != n_rows and int(qid.sum()) == n_rows
 
 
 def _numbers_of_queries(sizes: NDArray[Any], n_documents: int) -> Ints:
