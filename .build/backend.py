@@ -13,6 +13,7 @@ from setuptools import build_meta
 from setuptools.build_meta import *  # noqa: F403
 
 ROOT = Path(__file__).parents[1]
+VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 RELATIVE_LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:)([^)]+)\)")
 MANIFEST = """
 graft .build
@@ -46,9 +47,8 @@ def description(folder):
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     repository = project.get("urls", {}).get("Source")
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    return RELATIVE_LINK.sub(
-        partial(absolute, repository=repository, version=project["version"]), readme
-    )
+    version = VERSION.search((folder / "boostrank" / "__init__.py").read_text(encoding="utf-8"))[1]
+    return RELATIVE_LINK.sub(partial(absolute, repository=repository, version=version), readme)
 
 
 def build_sdist(sdist_directory, config_settings=None):

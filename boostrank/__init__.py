@@ -58,6 +58,8 @@ from threading import RLock
 
 import lazy_loader
 
+# The one place of the version: pyproject.toml and the guide read it from here. So it is that of the
+# code that is imported, also where another version is installed.
 __version__ = "0.1.0"
 
 _attribute, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

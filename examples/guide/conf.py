@@ -1,5 +1,6 @@
 """Settings of Sphinx for the guide: theme, links to public names, and formulas of docstrings."""
 
+import os
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -63,6 +64,17 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+# The address of a version that publish.py puts beside others: the menu of versions needs it.
+if address := os.environ.get("GUIDE_ADDRESS"):
+    folder, _, version_match = address.rpartition("/")
+    html_theme_options |= {
+        "switcher": {"json_url": f"{folder}/switcher.json", "version_match": version_match},
+        "navbar_start": ["navbar-logo", "version-switcher"],
+        "show_version_warning_banner": True,
+        # The file is written after this.
+        "check_switcher": False,
+    }
 
 # Addresses of the project, when it has them.
 urls = tomllib.loads(GUIDE.parents[1].joinpath("pyproject.toml").read_text(encoding="utf-8"))[
