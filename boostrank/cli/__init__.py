@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 
 #: Exit code of a command that Ctrl-C has stopped: 128 and the number of the signal. typer uses it
 #: too.
@@ -19,8 +20,7 @@ STACK = "\nStack trace:"
 def main() -> None:
     """Run the command line. After an error, print what is wrong, and exit with code 2."""
     try:
-        from boostrank.cli.app import app
-
+        app = _application()
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning
             app()
@@ -38,6 +38,21 @@ def main() -> None:
         _print_to_stderr(f"error: {text}")
         # Python's own exit code, 1, would mean that `check` has found a counterexample.
         sys.exit(2)
+
+
+def _application() -> Callable[[], None]:
+    """The application; an ImportError says what the command line needs."""
+    try:
+        import rich  # noqa: F401
+        import typer  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"the command line needs typer and rich ({error}): pip install 'boostrank[cli]', or "
+            "pip install rich typer"
+        ) from error
+    from boostrank.cli.app import app
+
+    return app
 
 
 def _message(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -46,6 +47,8 @@ RANKERS: dict[str, tuple[str, dict[str, Any]]] = {
     "XGBoostRanker": ("boostrank", {}),
     "CatBoostRanker": ("catboost", {"verbose": 0, "allow_writing_files": False}),
 }
+# The library of our own rankers.
+LIBRARIES = {"LightGBMRanker": "lightgbm", "XGBoostRanker": "xgboost"}
 # The largest labels of the libraries: with a table of gains, and with their own gain 2^y - 1.
 MAX_LABEL_OF_TABLE = 10_000
 MAX_LABEL_OF_LIGHTGBM = 30
@@ -206,13 +209,13 @@ def make_rankers(settings: Settings) -> dict[str, Any]:
         options.refuse_unused(
             "--objectives", backend=settings.backend, rounds=settings.rounds, k=settings.k
         )
-        names = settings.rankers or USUAL_RANKERS
+        names = settings.rankers or usual_rankers()
         rankers = default_rankers(names, settings.gain, settings.seed)
     else:
         options.refuse_unused("a comparison without --objectives", rankers=settings.rankers)
         rankers = rankers_with_equal_trees(
             settings.objectives,
-            settings.backend or "both",
+            settings.backend or installed_backend(),
             k=settings.k,
             n_estimators=settings.rounds or DEFAULT_ROUNDS,
             random_state=settings.seed,
@@ -226,6 +229,25 @@ def make_rankers(settings: Settings) -> dict[str, Any]:
     return rankers
 
 
+def usual_rankers() -> str:
+    """The usual rankers, without those whose library is not installed, which a line names."""
+    names = USUAL_RANKERS.split(",")
+    backend = installed_backend()
+    if backend == "both":
+        return USUAL_RANKERS
+    kept = [name for name in names if LIBRARIES.get(name, RANKERS[name][0]) == backend]
+    others = " and ".join(name for name in names if name not in kept)
+    missing = "xgboost" if backend == "lightgbm" else "lightgbm"
+    typer.echo(f"Without {others}: {missing} is not installed (pip install {missing}).")
+    return ",".join(kept)
+
+
+def installed_backend() -> str:
+    """The only library that is installed, or "both", also if none is."""
+    installed = [name for name in LIBRARIES.values() if find_spec(name)]
+    return installed[0] if len(installed) == 1 else "both"
+
+
 def default_rankers(names: str, gain: Gain | None, seed: int) -> dict[str, Any]:
     """Unfitted rankers with their defaults, by name such as "LGBMRanker()"."""
     rankers: dict[str, Any] = {}
@@ -234,6 +256,7 @@ def default_rankers(names: str, gain: Gain | None, seed: int) -> dict[str, Any]:
         package, parameters = RANKERS[name]
         if package == "boostrank":
             parameters = parameters | options.set_options(gain=gain)
+            import_backend(LIBRARIES[name])
         ranker_class = getattr(import_backend(package), name)
         rankers[f"{name}()"] = ranker_class(random_state=seed, **parameters)
     return rankers
@@ -246,6 +269,8 @@ def rankers_with_equal_trees(objectives: str, backend: str, **settings: Any) -> 
     """
     rankers = options.make_rankers(objectives, backend, N_LEAVES, **settings)
     for name, ranker in rankers.items():
+        # A missing library is an error before the data are read.
+        import_backend(name.partition(" ")[0])
         sample: dict[str, Any] = {"subsample_queries": QUERY_SHARE}
         if find_loss(ranker.objective) is None:
             sample = {"subsample": QUERY_SHARE}

@@ -18,9 +18,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules={"dask",
 
 @contextmanager
 def required(engine: str, packages: str) -> Iterator[None]:
-    """Let an ImportError of an engine say what to install."""
+    """Let an ImportError of an engine say what to install; that of XGBoost does already."""
     try:
         yield
     except ImportError as error:
+        if (error.name or "").startswith("xgboost"):
+            raise
         name = f"boostrank.{engine.lower()}"
         raise ImportError(f"{name} needs {engine} ({error}): pip install '{packages}'") from error

@@ -13,9 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from xgboost import collective
-from xgboost.core import XGBoostError
-from xgboost.tracker import RabitTracker
 
 from boostrank.backends.libraries import import_backend
 from boostrank.inputs.arrays import Floats
@@ -25,6 +22,17 @@ from boostrank.queries.segments import Segments
 from boostrank.queries.weights import scale_weights
 from boostrank.surrogates.base import BoundSurrogate
 from boostrank.surrogates.loss import ScaledLoss, unit_scale
+
+try:
+    from xgboost import collective
+    from xgboost.core import XGBoostError
+    from xgboost.tracker import RabitTracker
+except ImportError as error:
+    raise ImportError(
+        f"on clusters, sums of workers go through XGBoost, also for LightGBM ({error}): pip "
+        "install xgboost",
+        name=error.name,
+    ) from error
 
 #: Seconds that workers wait for each other at the start and at the end.
 TIMEOUT_SECONDS = 300

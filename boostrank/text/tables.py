@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
-import io
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Literal, NamedTuple
+from unicodedata import category, east_asian_width
 
-#: A width in characters that no table has.
-_UNLIMITED = 1_000_000
+# Categories of Unicode of combining marks, and of characters that only format others.
+_NO_WIDTH = ("Mn", "Me", "Cf")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -36,7 +37,7 @@ def text_lines(
     Parameters
     ----------
     rows : sequence of sequences of str
-        All of the same length; the first one is the head. A cell may have several lines.
+        All of the same length; the first one is the head. Cells below it may have several lines.
     n_texts : int, default 1
         Number of the first columns that are texts, and are aligned left; the others are numbers,
         and aligned right.
@@ -50,23 +51,38 @@ def text_lines(
     ────────
     a    0.5
     """
-    # rich is imported on use, because importing it takes time.
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     last = len(rows[0]) - 1
-    for i, head in enumerate(rows[0]):
-        is_text = i < n_texts or (last_is_text and i == last)
-        table.add_column(Text(head), justify=_alignment(is_text), overflow="fold")
-    for row in rows[1:]:
-        # Cells may contain brackets, which are no markup.
-        table.add_row(*map(Text, row))
-    text = io.StringIO()
-    Console(file=text, width=_UNLIMITED, color_system=None, force_terminal=False).print(table)
-    return [line.rstrip() for line in text.getvalue().splitlines()]
+    is_text = [i < n_texts or (last_is_text and i == last) for i in range(last + 1)]
+    # A cell is a list of lines.
+    cells = [[cell.expandtabs().splitlines() or [""] for cell in row] for row in rows]
+    widths = [
+        max(_width(line) for lines in column for line in lines)
+        for column in zip(*cells, strict=True)
+    ]
+    lines = []
+    for row in cells:
+        for parts in zip_longest(*row, fillvalue=""):
+            padded = map(_padded, parts, widths, is_text)
+            lines.append("  ".join(padded).rstrip())
+    lines.insert(1, "─" * (sum(widths) + 2 * last))
+    return lines
+
+
+def _padded(text: str, width: int, is_text: bool) -> str:
+    """A line of a cell with spaces up to the width of its column, behind a text or before it."""
+    spaces = " " * (width - _width(text))
+    return text + spaces if is_text else spaces + text
+
+
+def _width(text: str) -> int:
+    """The width of a text on a terminal.
+
+    East Asian characters are twice as wide as others, and combining ones have no width.
+    """
+    return sum(
+        0 if category(character) in _NO_WIDTH else 1 + (east_asian_width(character) in "WF")
+        for character in text
+    )
 
 
 def markdown_table(rows: Sequence[Sequence[str | Marked]], n_texts: int = 1) -> str:

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 import boostrank as br
-from boostrank.text.tables import html_table
+from boostrank.text.tables import html_table, text_lines
 
 
 class Tables(HTMLParser):
@@ -60,6 +60,18 @@ def test_cells_are_escaped_and_aligned():
     assert text.count("<th ") == 2
     # A notebook may be dark: no colour of text or background is set.
     assert not re.search(r"#|rgb|background|color: (?!inherit)", text)
+
+
+def test_lines_are_aligned_on_a_terminal():
+    # Two characters of Japanese are as wide as four others, and a combining mark has no width.
+    rows = [["name", "n", "note"], ["東京", "10", "two\nlines"], ["na\u0308me", "1\r", "[b]\tc"]]
+    assert text_lines(rows, last_is_text=True) == [
+        "name   n  note",
+        "─" * (4 + 2 + 2 + 2 + 9),
+        "東京  10  two",
+        "          lines",
+        "na\u0308me   1  [b]     c",
+    ]
 
 
 @pytest.fixture(scope="module")
