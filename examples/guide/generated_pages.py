@@ -254,14 +254,15 @@ def loss_pages():
 
 
 def gallery_pages():
-    """A page for each example, and its source as a notebook.
+    """A page for each example, its source as a notebook, and a card in the gallery.
 
-    The page has its first lines, its pictures and its source.
+    The page has its first lines, its pictures and its source; the card what it shows, as a
+    sentence, and its first picture.
     """
     pages, cards = {}, ""
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(\w+)\.py\]\(\S+\) \| .*? \| (.*) \|$", readme, re.MULTILINE)
-    for name, links in rows:
+    rows = re.findall(r"^\| \[(\w+)\.py\]\(\S+\) \| (.*?) \| (.*) \|$", readme, re.MULTILINE)
+    for name, shows, links in rows:
         source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
         docstring = ast.get_docstring(ast.parse(source))
         pictures = re.findall(r"\[(.*?)\]\((\S+\.png)\)", links)
@@ -275,13 +276,22 @@ def gallery_pages():
         text += "\n\n"
         text += directive("literalinclude", f"{UP}/examples/{name}.py", language="python")
         pages[f"gallery/{name}.rst"] = text
-        card = directive(
+        about = directive("container", "about", content=f":doc:`{name}`\n\n{capitalized(shows)}.")
+        image = directive(
             "image", f"{UP}/examples/{pictures[0][1]}", alt=pictures[0][0], target=f"{name}.html"
         )
-        cards += directive("container", "card", content=f"{card}:doc:`{name}`")
-    index = heading("Gallery") + directive("container", "gallery", content=cards)
-    index += directive("toctree", hidden="", content="\n".join(name for name, _ in rows))
+        cards += directive("container", "card", content=about + image)
+    index = heading("Gallery") + (
+        "Which script is like the task that you have? Each runs in seconds on synthetic data, and "
+        "its page has the source, its pictures and, for most of them, a Jupyter notebook.\n\n"
+    )
+    index += directive("container", "gallery", content=cards)
+    index += directive("toctree", hidden="", content="\n".join(name for name, *_ in rows))
     return {**pages, "gallery/index.rst": index}
+
+
+def capitalized(text):
+    return text[0].upper() + text[1:]
 
 
 def benchmark_pages():
@@ -330,7 +340,7 @@ def questions_of_tables(heading, text):
         for label, name in re.findall(r"\[([^\]]+)\]\(results/([\w-]+)\.csv\)", line):
             linked.setdefault(question, {})[name] = label
     return {
-        name: question if len(tables) == 1 else f"{question} {label[0].upper()}{label[1:]}"
+        name: question if len(tables) == 1 else f"{question} {capitalized(label)}"
         for question, tables in linked.items()
         for name, label in tables.items()
     }
