@@ -32,6 +32,9 @@ import numpy as np
 import boostrank as br
 
 QUERY = 50
+# The memory of a training changes by some MB for other reasons. With fewer MB of features than
+# this, these hide what a document costs, so that arrays can seem to need less than files.
+MIN_FEATURES_MB = 40
 WAYS = {
     "LightGBM, array in memory": (br.LightGBMRanker, "memory"),
     "LightGBM, features in files": (br.LightGBMRanker, "files"),
@@ -169,18 +172,22 @@ def main():
                 continue
             ndcg, needed[way] = map(float, done.stdout.split())
             print(f"{way:27}  {needed[way]:21.0f}  {ndcg:12.4f}")
-    print(f"\nLearned: {conclusion(needed, width)}")
+    print(f"\nLearned: {conclusion(needed, width, n_values * 4 / 2**20)}")
     if arguments.output:
         plot(needed, width, arguments.output / "larger_than_memory.png")
 
 
-def conclusion(needed, width):
+def conclusion(needed, width, features_mb):
     """One sentence on the ways that had enough memory."""
     if not needed:
         return "none of the ways had enough memory."
+    if features_mb < MIN_FEATURES_MB:
+        return (
+            f"{features_mb:,.1f} MB of features are too few to see what a document costs, and the "
+            f"numbers above say nothing; pass more --files or --rows, for {MIN_FEATURES_MB} MB or "
+            "more."
+        )
     least, most = min(needed, key=needed.get), max(needed, key=needed.get)
-    if needed[most] <= 0:
-        return "the data are too small to see what a document costs: pass more rows."
     return (
         f'a further document costs least memory with "{least}", {needed[least]:.0f} bytes or '
         f'{needed[least] / width:.0%} of its features, and most with "{most}", '

@@ -92,6 +92,14 @@ def run_example(path, arguments, monkeypatch, capsys):
     return capsys.readouterr().out
 
 
+def test_sizes_that_are_too_small_are_said_to_be_so():
+    conclusion = runpy.run_path(str(FOLDER / "larger_than_memory.py"))["conclusion"]
+    needed = {"LightGBM, array in memory": 285.0, "LightGBM, features in files": 360.0}
+    assert conclusion(needed, 80, 0.3).startswith("0.3 MB of features are too few to see")
+    assert 'least memory with "LightGBM, array in memory"' in conclusion(needed, 80, 45.8)
+    assert "enough memory" in conclusion({}, 80, 45.8)
+
+
 @pytest.mark.usefixtures("_less_work")
 @pytest.mark.filterwarnings(
     "ignore:.*Any type hint is inferred:UserWarning"

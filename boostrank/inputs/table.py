@@ -313,10 +313,17 @@ def _plain_type(dtype: Any) -> Any:
 def _refuse_columns(X: pd.DataFrame, names: Sequence[Hashable]) -> NoReturn:
     """Raise ValueError for columns that are no numbers."""
     # Imported on use: few tables have texts.
-    from boostrank.inputs.text_columns import advice_on_texts
+    from boostrank.inputs.text_columns import advice_on_stored_numbers, advice_on_texts
 
     columns = {name: X[name].dropna() for name in names}
-    advice = advice_on_texts(columns, lambda left: f"X.drop(columns={left})", _as_categories)
+    stored = {
+        name: advice_on_stored_numbers(name, column.astype(str)) for name, column in columns.items()
+    }
+    texts = {name: column for name, column in columns.items() if not stored[name]}
+    on_texts = advice_on_texts(texts, lambda left: f"X.drop(columns={left})", _as_categories)
+    if "has decimal commas" in on_texts:
+        on_texts += ": pandas.read_csv(..., decimal=',') reads them"
+    advice = ". ".join(sentence for sentence in (on_texts, *stored.values()) if sentence)
     got = ", ".join(f"{name!r} of the type {X[name].dtype}" for name in names)
     refuse("columns of X", names, "numbers, bool or categories", f". {advice}", got=got)
 

@@ -10,6 +10,8 @@ import pandas as pd
 
 # Columns with more different texts than this, and in most rows different ones, look like ids.
 _MAX_CATEGORIES = 20
+# Numbers and at most so many different texts may be a column of numbers with marks of missing ones.
+_MAX_MARKS = 3
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ].*)?"
@@ -117,6 +119,33 @@ def advice_on_written(name: object, text: str, way: WrittenNumber) -> str:
     """
     repaired = way.repair(text.strip())
     return f"{name!r} has {way.name}: write {repaired} in place of {text}"
+
+
+def advice_on_stored_numbers(name: object, texts: pd.Series) -> str:
+    """A sentence on a column of texts that are numbers, or numbers and a few marks; else "".
+
+    Examples
+    --------
+    >>> advice_on_stored_numbers("x", pd.Series(["1.5", "2"]))
+    "'x' has numbers that are stored as texts: pandas.to_numeric makes numbers of them"
+    >>> advice_on_stored_numbers("x", pd.Series(["red", "blue", "2"]))
+    ''
+    """
+    if texts.str.fullmatch(r"\d+").all() and _look_like_ids(texts, texts):
+        return ""
+    others = texts[pd.to_numeric(texts, errors="coerce").isna()].unique()
+    if len(others) == 0:
+        return (
+            f"{name!r} has numbers that are stored as texts: pandas.to_numeric makes numbers of "
+            "them"
+        )
+    is_number = ~texts.isin(others)
+    if len(others) > _MAX_MARKS or is_number.mean() < 0.5:
+        return ""
+    return (
+        f"{name!r} has numbers, and texts such as {others[0]!r}: if these mark missing values, use "
+        "pandas.to_numeric(..., errors='coerce')"
+    )
 
 
 def are_dates(texts: pd.Series) -> bool:

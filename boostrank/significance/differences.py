@@ -32,7 +32,8 @@ def paired_differences(
     Parameters
     ----------
     values, baseline, sample_weight, groups
-        As in :func:`confidence_interval`.
+        As in :func:`confidence_interval`. Series and frames that are indexed by query are brought
+        into the sequence of `values`.
 
     Returns
     -------
@@ -46,14 +47,17 @@ def paired_differences(
     ValueError
         If the shapes do not match, a value is infinite, a query is NaN in only one of the two, no
         query is left, or weights are negative, not finite or all 0; if there is not one group for
-        each query, one is missing, or all are the same.
+        each query, one is missing, or all are the same; if frames have several measures, other
+        measures, or other queries.
     """
-    left = as_floats(values, "values", keep_shape=True)
-    right = as_floats(baseline, "baseline")
+    _check_one_measure(values, baseline)
+    left = as_floats(of_one_measure(values, "values"), "values", keep_shape=True)
+    right = as_floats(in_sequence_of(values, baseline, "baseline"), "baseline")
     _check_paired(left, right)
     weights: Floats = np.ones(len(right))
     if sample_weight is not None:
-        weights = check_weights(as_floats(sample_weight, "sample_weight"))
+        of_queries = in_sequence_of(values, sample_weight, "sample_weight")
+        weights = check_weights(as_floats(of_queries, "sample_weight"))
     if weights.shape != right.shape:
         raise ValueError(
             f"sample_weight must have one weight per query ({len(right)}); got shape "
@@ -61,7 +65,7 @@ def paired_differences(
         )
     numbers = None
     if groups is not None:
-        numbers = _group_numbers(groups, len(right))
+        numbers = _group_numbers(in_sequence_of(values, groups, "groups"), len(right))
     counts = ~np.isnan(right) & (weights > 0)
     if not counts.any():
         raise ValueError(
@@ -79,6 +83,67 @@ def paired_differences(
     # Groups without a query that counts are left out.
     means, totals = mean_by_group(differences, weights, pd.factorize(numbers[counts])[0])
     return means, totals / totals.mean()
+
+
+def _check_one_measure(values: ArrayLike, baseline: ArrayLike) -> None:
+    """Raise ValueError if two frames, each of one measure, have different ones."""
+    if not (isinstance(values, pd.DataFrame) and isinstance(baseline, pd.DataFrame)):
+        return
+    measures = list(values.columns)
+    others = list(baseline.columns)
+    if len(measures) == len(others) == 1 and measures != others:
+        raise ValueError(
+            "values and baseline must be of the same measure; "
+            f"got the columns {measures[0]!r} and {others[0]!r}"
+        )
+
+
+def of_one_measure(values: ArrayLike, name: str) -> ArrayLike:
+    """The column of a frame of one measure, as a Series; other values unchanged.
+
+    Raises ValueError for a frame of several columns.
+    """
+    if not isinstance(values, pd.DataFrame):
+        return values
+    columns = list(values.columns)
+    if len(columns) != 1:
+        advice = f": name one of them, as in frame[{columns[-1]!r}]" if columns else ""
+        got = f"a frame with the columns {columns}"
+        refuse(name, values, "the values of one measure", advice, got=got)
+    return values[columns[0]]
+
+
+def in_sequence_of(values: ArrayLike, others: ArrayLike, name: str) -> ArrayLike:
+    """`others` in the sequence of the queries of `values`, if both are indexed by query.
+
+    Arrays and lists have no ids of queries, and stay as they are. Raises ValueError if the queries
+    of both are not the same.
+    """
+    column = of_one_measure(others, name)
+    if not (isinstance(values, pd.Series | pd.DataFrame) and isinstance(column, pd.Series)):
+        return column
+    if column.index.equals(values.index):
+        return column
+    _check_same_queries(values.index, column.index, name)
+    return column.loc[values.index]
+
+
+def _check_same_queries(ids: pd.Index, others: pd.Index, name: str) -> None:
+    """Raise ValueError unless both have the same queries, each of them once."""
+    for index, owner in ((ids, "values"), (others, name)):
+        repeated = index[index.duplicated()].tolist()
+        if repeated:
+            raise ValueError(f"{owner} must have one row for each query; got {repeated[0]!r} twice")
+    missing = ids.difference(others, sort=False).tolist()
+    further = others.difference(ids, sort=False).tolist()
+    if missing or further:
+        owner = "values" if missing else name
+        raise ValueError(
+            f"values and {name} must be of the same queries; the index of {owner} alone has "
+            f"{[*missing, *further][0]!r}, {len(missing)} queries are only in values and "
+            f"{len(further)} only in {name}. Without ids, give arrays, such as values.to_numpy(), "
+            "in the same sequence"
+        )
 
 
 def _group_numbers(groups: ArrayLike, n_queries: int) -> Ints:
@@ -224,7 +289,8 @@ def confidence_interval(
     ----------
     values, baseline : array-like, shape (n_queries,)
         Values of a metric on each query, of a ranker and of the one that it is compared with;
-        queries that are NaN in both are left out.
+        queries that are NaN in both are left out. Frames and Series are paired by their index, as
+        in :func:`boostrank.permutation_test`.
     level : float in (0, 1), default 0.95
         Probability that the interval contains the mean difference.
     sample_weight : array-like, shape (n_queries,), optional

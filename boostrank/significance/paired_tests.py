@@ -133,14 +133,17 @@ def permutation_test(
     ----------
     values, baseline : array-like, shape (n_queries,)
         Values of a metric on each query, of a ranker and of the ranker that it is compared with.
-        Queries that are NaN in both are left out.
+        Queries that are NaN in both are left out. Frames of one measure, as
+        :func:`boostrank.evaluate` returns with ``per_query=True``, and Series are paired by their
+        index, the ids of the queries, in whatever sequence; arrays are paired by position.
     n_permutations : int, default 10,000
     random_state : int, Generator or None, default 0
     sample_weight : array-like, shape (n_queries,), optional
         Weights of queries: the difference is the weighted mean, and so are those of other signs.
-        Queries of weight 0 are left out.
+        Queries of weight 0 are left out. A Series is paired by its index too.
     groups : array-like, shape (n_queries,), optional
-        Group of each query: integers, texts or other ids. By default queries are independent.
+        Group of each query: integers, texts or other ids. By default queries are independent. A
+        Series is paired by its index too.
 
     Returns
     -------
@@ -152,7 +155,8 @@ def permutation_test(
     ValueError
         If the shapes differ, a query is NaN in only one of the two, no query is left,
         `n_permutations` is not an integer of at least 1, or weights are negative, not finite or all
-        0; if there is not one group for each query, one is missing, or all are the same.
+        0; if there is not one group for each query, one is missing, or all are the same; if frames
+        have several measures or different ones, or their queries are not the same.
 
     Warns
     -----
@@ -178,6 +182,14 @@ def permutation_test(
     >>> test = br.permutation_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.5, 0.9], groups=[7, 7, 8, 8])
     >>> test.difference, test.p_value, test.wins, test.ties
     (0.2, 0.5, 2, 0)
+
+    The values of two rankers on the same queries, whose rows are in another sequence.
+
+    >>> qid, labels = ["a", "a", "b", "b"], [0, 1, 1, 0]
+    >>> ours = br.evaluate(labels, [1, 2, 2, 1], qid, "mrr", per_query=True)
+    >>> theirs = br.evaluate(labels[::-1], [1, 2, 1, 2], qid[::-1], "mrr", per_query=True)
+    >>> br.permutation_test(ours, theirs).difference
+    0.25
     """
     test = randomization_test(values, baseline, sample_weight, groups, n_permutations, random_state)
     if test.is_doubtful:

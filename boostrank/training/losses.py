@@ -18,7 +18,7 @@ from boostrank.surrogates import SURROGATES
 from boostrank.surrogates.loss import Loss, ScaledLoss
 
 #: The default loss of rankers, chosen by NDCG on held-out training queries (benchmarks/README.md,
-#: "Defaults").
+#: "Which loss").
 DEFAULT_LOSS = "softmax"
 #: Extensions enter their losses here, under the names that rankers take.
 ENTRY_POINTS = "boostrank.losses"

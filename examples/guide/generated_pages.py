@@ -19,6 +19,8 @@ EXAMPLES = REPOSITORY / "examples"
 BENCHMARKS = REPOSITORY / "benchmarks"
 #: Path from a page in _generated/FOLDER to the repository.
 UP = "../../../.."
+#: Tables of the benchmarks with more columns are split.
+MAX_COLUMNS = 6
 
 
 def write_all(folder):
@@ -107,7 +109,8 @@ def title_of(docstring):
 
 #: The beginning of the API reference: what users need first, by purpose.
 FIRST = {
-    "Rankers": "LightGBMRanker XGBoostRanker load_model BaggedRanker QueryFeatures",
+    "Rankers": "LightGBMRanker XGBoostRanker load_model BaggedRanker QueryFeatures "
+    "rankers.base.BoostedRanker",
     "Measures": "ndcg_score evaluate get_measure make_scorer reconcile",
     "Compare": "compare comparison.Comparison permutation_test",
     "Split and search": "split_queries QueryKFold cross_validate grid_search",
@@ -251,14 +254,15 @@ def loss_pages():
 
 
 def gallery_pages():
-    """A page for each example, and its source as a notebook.
+    """A page for each example, its source as a notebook, and a card in the gallery.
 
-    The page has its first lines, its pictures and its source.
+    The page has its first lines, its pictures and its source; the card what it shows, as a
+    sentence, and its first picture.
     """
     pages, cards = {}, ""
     readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(\w+)\.py\]\(\S+\) \| .*? \| (.*) \|$", readme, re.MULTILINE)
-    for name, links in rows:
+    rows = re.findall(r"^\| \[(\w+)\.py\]\(\S+\) \| (.*?) \| (.*) \|$", readme, re.MULTILINE)
+    for name, shows, links in rows:
         source = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
         docstring = ast.get_docstring(ast.parse(source))
         pictures = re.findall(r"\[(.*?)\]\((\S+\.png)\)", links)
@@ -272,23 +276,89 @@ def gallery_pages():
         text += "\n\n"
         text += directive("literalinclude", f"{UP}/examples/{name}.py", language="python")
         pages[f"gallery/{name}.rst"] = text
-        card = directive(
+        about = directive("container", "about", content=f":doc:`{name}`\n\n{capitalized(shows)}.")
+        image = directive(
             "image", f"{UP}/examples/{pictures[0][1]}", alt=pictures[0][0], target=f"{name}.html"
         )
-        cards += directive("container", "card", content=f"{card}:doc:`{name}`")
-    index = heading("Gallery") + directive("container", "gallery", content=cards)
-    index += directive("toctree", hidden="", content="\n".join(name for name, _ in rows))
+        cards += directive("container", "card", content=about + image)
+    index = heading("Gallery") + (
+        "Which script is like the task that you have? Each runs in seconds on synthetic data, and "
+        "its page has the source, its pictures and, for most of them, a Jupyter notebook.\n\n"
+    )
+    index += directive("container", "gallery", content=cards)
+    index += directive("toctree", hidden="", content="\n".join(name for name, *_ in rows))
     return {**pages, "gallery/index.rst": index}
 
 
+def capitalized(text):
+    return text[0].upper() + text[1:]
+
+
 def benchmark_pages():
-    """The README of the benchmarks with its pictures, and a page for each of its tables."""
-    pages = {}
-    for path in sorted((BENCHMARKS / "results").glob("*.csv")):
-        with path.open(encoding="utf-8") as lines:
-            comments = [line.removeprefix("# ").rstrip() for line in lines if line.startswith("# ")]
-        title, command, *others = comments
-        table = pd.read_csv(path, comment="#", skip_blank_lines=True).to_html(
+    """A page for each section of the README of the benchmarks, and below it one for each table.
+
+    Their titles are questions: headings of sections, bold questions and first cells of tables.
+    """
+    readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
+    introduction, *sections = readme.split("\n## ")
+    pages, names = {}, []
+    for section in sections:
+        title, text = section.split("\n", 1)
+        names.append(re.sub(r"\W+", "-", title.lower()).strip("-"))
+        tables = questions_of_tables(title, text)
+        pages[f"benchmarks/{names[-1]}.md"] = (
+            f"# {title}\n{with_pictures(text)}\n\n{hidden_menu(tables)}"
+        )
+        for name, question in tables.items():
+            pages[f"benchmarks/{name}.rst"] = table_page(name, question)
+    missing = {f"benchmarks/{path.stem}.rst" for path in BENCHMARKS.glob("results/*.csv")} - {
+        *pages
+    }
+    if missing:
+        raise ValueError(f"benchmarks/README.md must link to each table; {sorted(missing)} miss")
+    menu = "\n".join(["```{toctree}", ":maxdepth: 2", "", *names, "```"])
+    pages["benchmarks/index.md"] = f"{with_pictures(introduction)}\n\n{menu}\n"
+    return pages
+
+
+def hidden_menu(pages):
+    """Pages that stand in the menu below another one, and not in its text."""
+    return "\n".join(["```{toctree}", ":hidden:", "", *pages, "```", ""])
+
+
+def questions_of_tables(heading, text):
+    """The question that each table answers, as ``{name of its file: question}``.
+
+    It is the first cell of the row that links to the table, the last question in bold above it, or
+    the heading. Where it has several tables, the text of the link follows.
+    """
+    linked, question = {}, heading
+    # A row of a table is a line, and a paragraph has several.
+    for line in re.sub(r"(?<=[^|\n])\n(?=[^|\n])", " ", text).splitlines():
+        if found := re.match(r"\*\*(.+\?)\*\*|\| (.+?\?) \|", line):
+            question = re.sub(r"[`\[]|\]\([^)]*\)", "", found[1] or found[2])
+        for label, name in re.findall(r"\[([^\]]+)\]\(results/([\w-]+)\.csv\)", line):
+            linked.setdefault(question, {})[name] = label
+    return {
+        name: question if len(tables) == 1 else f"{question} {capitalized(label)}"
+        for question, tables in linked.items()
+        for name, label in tables.items()
+    }
+
+
+def table_page(name, question):
+    """A page with a table of the benchmarks, and how it was measured."""
+    path = BENCHMARKS / "results" / f"{name}.csv"
+    with path.open(encoding="utf-8") as lines:
+        comments = [line.removeprefix("# ").rstrip() for line in lines if line.startswith("# ")]
+    title, command, *others = comments
+    day, command = command.removesuffix(":").split(" with: ")
+    text = heading(rst.escape(question)) + f"{rst.escape(title)}. {day.capitalize()}, with\n\n"
+    text += directive("code-block", "bash", content=command, **{"class": "wrapped"})
+    text += "".join(f"- {rst.escape(line)}\n" for line in others) + "\n"
+    text += f":download:`{path.name} <{UP}/benchmarks/results/{path.name}>`\n\n"
+    for part in narrow_parts(pd.read_csv(path, comment="#", skip_blank_lines=True)):
+        shown = part.to_html(
             index=False,
             border=0,
             classes="table",
@@ -296,24 +366,51 @@ def benchmark_pages():
             na_rep="",
             justify="left",
         )
-        day, command = command.removesuffix(":").split(" with: ")
-        text = heading(path.stem) + f"{rst.escape(title)}. {day.capitalize()}, with\n\n"
-        text += directive("code-block", "bash", content=command, **{"class": "wrapped"})
-        text += "".join(f"- {rst.escape(line)}\n" for line in others) + "\n"
-        text += f":download:`{path.name} <{UP}/benchmarks/results/{path.name}>`\n\n"
-        table = f'<div class="pst-scrollable-table-container">{table}</div>'
-        pages[f"benchmarks/{path.stem}.rst"] = text + directive("raw", "html", content=table)
-    readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
-    paragraphs = [with_pictures(paragraph) for paragraph in readme.split("\n\n")]
-    tables = "\n".join(
-        ["```{toctree}", ":hidden:", "", *sorted(Path(page).stem for page in pages), "```"]
+        shown = f'<div class="pst-scrollable-table-container">{shown}</div>'
+        text += directive("raw", "html", content=shown)
+    return text
+
+
+def narrow_parts(table):
+    """A table as tables of at most `MAX_COLUMNS` columns, which can be read without scrolling.
+
+    Each begins with the columns that tell the rows apart, which are joined if they are more than
+    two.
+    """
+    if table.shape[1] <= MAX_COLUMNS:
+        return [table]
+    keys = columns_that_tell_rows_apart(table)
+    rest = table.drop(columns=keys)
+    named = table[keys]
+    if len(keys) > 2:
+        rows = table[keys].itertuples(index=False)
+        joined = [", ".join(str(value) for value in row if pd.notna(value)) for row in rows]
+        named = pd.DataFrame({", ".join(keys): joined})
+    size = MAX_COLUMNS - named.shape[1]
+    return [
+        pd.concat([named, rest.iloc[:, i : i + size]], axis=1)
+        for i in range(0, rest.shape[1], size)
+    ]
+
+
+def columns_that_tell_rows_apart(table):
+    """The first columns in which no two rows are equal; columns of texts count first if needed."""
+    numbers = list(table.select_dtypes("number"))
+    texts_first = [column for column in table if column not in numbers] + numbers
+    return next(
+        columns[:n]
+        for columns in (list(table), texts_first)
+        for n in range(1, MAX_COLUMNS)
+        if not table.duplicated(columns[:n]).any()
     )
-    pages["benchmarks/index.md"] = "\n\n".join([*paragraphs, tables, ""])
-    return pages
 
 
-def with_pictures(paragraph):
-    """A paragraph of the README of the benchmarks, followed by the pictures that it links to."""
+def with_pictures(text):
+    """A part of the README of the benchmarks, with the pictures below the links to them."""
+    return "\n\n".join(paragraph_with_pictures(paragraph) for paragraph in text.split("\n\n"))
+
+
+def paragraph_with_pictures(paragraph):
     pictures = re.findall(r"\]\(figures/(\S+\.png)\)", paragraph)
     paragraph = re.sub(r"\[([^\]]+)\]\(((?!https?:|#)[^)]+)\)", site_link, paragraph)
     return "\n\n".join(
@@ -330,6 +427,8 @@ def site_link(link):
         page = f"../gallery/{path.stem}.rst"
     elif path.parent == Path("../examples/guide/theory"):
         page = f"../../theory/{path.stem}.md"
+    elif path.parent == Path("../examples/guide"):
+        page = f"../../{path.stem}.md"
     else:
         return link[1]
     return f"[{link[1]}]({page})"

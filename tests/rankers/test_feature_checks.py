@@ -58,6 +58,18 @@ def with_value(value):
             FRAME.assign(a="x", c=FRAME.index.map(str)),
             r"got 'a' .*, 'c' .*=\['a', 'c'\]\)\), or make .* \(X\['a'\]\.astype\('category'\)\)$",
         ),
+        (
+            FRAME.assign(c="1.5"),
+            r"type \w+\. 'c' has numbers that are stored as texts: pandas.to_numeric makes",
+        ),
+        (
+            FRAME.assign(a="x", c=["?", *["1.5"] * (len(FRAME) - 1)]),
+            r"\(X\['a'\].*\. 'c' has numbers, and texts such as '\?': if .* errors='coerce'\)$",
+        ),
+        (
+            FRAME.assign(c="1,5"),
+            r"'c' has decimal commas: write 1.5 in place of 1,5: .*decimal=','\) reads them$",
+        ),
         (FRAME[[]], "X must be a DataFrame with columns that are features"),
         (FRAME["a"], "got a Series.*to_frame"),
     ],

@@ -46,7 +46,7 @@ PARAMETERS: Mapping[str, str] = {
 }
 #: Learning rate of losses of boostrank. Rates from 0.04 to 0.12 are equal within errors on held-out
 #: training queries; this is the smallest from 0.06 on with which a default fit takes at most the
-#: time of the library's own ranker (benchmarks/README.md, "Losses").
+#: time of the library's own ranker (benchmarks/README.md, "Which loss").
 LOSS_LEARNING_RATE = 0.06
 #: Two numbers of documents. They were chosen by NDCG on held-out training queries
 #: (benchmarks/defaults.py), as was the shape of random trees.
