@@ -2,15 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
-import catboost
-import lightgbm
 import numpy as np
-import xgboost
-from lightgbm.callback import EarlyStopException
-from quality_methods import METRICS
 from workloads import leaf_parameters
 
 import boostrank as br
@@ -60,8 +54,6 @@ class Method(NamedTuple):
     library : str
         "lightgbm", "xgboost" or "catboost".
     is_ours : bool
-    make : callable
-        Function of the parameters that returns the ranker, unfitted.
     losses : mapping of str to dict
         The parameters of each loss that may be drawn.
     further : (str, list)
@@ -70,39 +62,31 @@ class Method(NamedTuple):
 
     library: str
     is_ours: bool
-    make: Callable[..., Any]
     losses: Mapping[str, Mapping[str, Any]]
     further: tuple[str, list[Any]]
 
 
 METHODS = {
     "LightGBM": Method(
-        "lightgbm",
-        False,
-        partial(lightgbm.LGBMRanker, verbosity=-1),
-        LAMBDAMART,
-        ("lambdarank_truncation_level", [10, 30, 100]),
+        "lightgbm", False, LAMBDAMART, ("lambdarank_truncation_level", [10, 30, 100])
     ),
-    "XGBoost": Method(
-        "xgboost",
-        False,
-        xgboost.XGBRanker,
-        RANK_NDCG,
-        ("lambdarank_num_pair_per_sample", [1, 8, 32]),
-    ),
+    "XGBoost": Method("xgboost", False, RANK_NDCG, ("lambdarank_num_pair_per_sample", [1, 8, 32])),
     "CatBoost": Method(
-        "catboost",
-        False,
-        partial(catboost.CatBoostRanker, allow_writing_files=False, logging_level="Silent"),
-        YETI,
-        ("grow_policy", ["SymmetricTree", "Depthwise", "Lossguide"]),
+        "catboost", False, YETI, ("grow_policy", ["SymmetricTree", "Depthwise", "Lossguide"])
     ),
-    "boostrank, LightGBM": Method(
-        "lightgbm", True, partial(br.LightGBMRanker, verbosity=-1), OURS, ("k", [None, 10, 30])
-    ),
-    "boostrank, XGBoost": Method(
-        "xgboost", True, br.XGBoostRanker, OURS, ("k", [None, 10, 30])
-    ),
+    "boostrank, LightGBM": Method("lightgbm", True, OURS, ("k", [None, 10, 30])),
+    "boostrank, XGBoost": Method("xgboost", True, OURS, ("k", [None, 10, 30])),
+}
+#: Our rankers, and for the libraries what makes NDCG@10 the metric of early stopping.
+RANKERS = {"lightgbm": br.LightGBMRanker, "xgboost": br.XGBoostRanker}
+METRICS = {
+    "lightgbm": {"eval_at": 10, "verbosity": -1},
+    "xgboost": {"eval_metric": "ndcg@10"},
+    "catboost": {
+        "eval_metric": "NDCG:top=10;type=Exp",
+        "allow_writing_files": False,
+        "logging_level": "Silent",
+    },
 }
 
 
@@ -202,7 +186,7 @@ class Stopping(NamedTuple):
 
 
 class Clock:
-    """A callback of all three libraries that ends a training when the time is over.
+    """A callback of LightGBM and CatBoost that ends a training when the time is over.
 
     The model is then that of the best round so far.
     """
@@ -227,22 +211,13 @@ class Clock:
         if value > self.best or not env.evaluation_result_list:
             self.best, self.best_round = value, env.iteration
         if self.check():
+            from lightgbm.callback import EarlyStopException
+
             raise EarlyStopException(self.best_round, env.evaluation_result_list)
 
     def after_iteration(self, *_):
         """Whether CatBoost shall continue."""
         return not self.check()
-
-
-class XGBoostClock(xgboost.callback.TrainingCallback):
-    """The same for XGBoost, which asks whether to end."""
-
-    def __init__(self, clock):
-        super().__init__()
-        self.clock = clock
-
-    def after_iteration(self, *_):  # noqa: D102
-        return self.clock.check()
 
 
 def train(name, parameters, split, stopping, *, seed, threads):
@@ -252,45 +227,61 @@ def train(name, parameters, split, stopping, *, seed, threads):
     shared["thread_count" if method.library == "catboost" else "n_jobs"] = threads
     if not stopping.by_left_out:
         shared |= {"n_estimators": stopping.rounds, "early_stopping_rounds": stopping.patience}
-    callback = XGBoostClock(clock) if method.library == "xgboost" else clock
     if method.is_ours:
-        ranker = method.make(**shared)
+        ranker = RANKERS[method.library](**shared)
         of_fit = {"eval_set": [tuple(split.validation)], "eval_metric": "ndcg@10"}
+        callback = clock if method.library == "lightgbm" else for_xgboost(clock)
         ranker.fit(*split.train, callbacks=[callback], **({} if stopping.by_left_out else of_fit))
         rounds = ranker.best_iteration_
     else:
         fit = {"lightgbm": _fit_lightgbm, "xgboost": _fit_xgboost, "catboost": _fit_catboost}
-        shared |= METRICS[method.library]
-        ranker, rounds = fit[method.library](method.make, shared, split, callback)
+        ranker, rounds = fit[method.library](shared | METRICS[method.library], split, clock)
     return Trained(ranker.predict, int(rounds), clock.passed, clock.is_over)
 
 
-def _fit_lightgbm(make, parameters, split, callback):
+def _fit_lightgbm(parameters, split, clock):
+    import lightgbm
+
     X, y, qid = split.validation
     held_out = {"eval_X": (X,), "eval_y": (y,), "eval_group": [sizes(qid)]}
-    ranker = make(**parameters)
     train = split.train
-    ranker.fit(train.X, train.y, group=sizes(train.qid), callbacks=[callback], **held_out)
+    ranker = lightgbm.LGBMRanker(**parameters)
+    ranker.fit(train.X, train.y, group=sizes(train.qid), callbacks=[clock], **held_out)
     return ranker, ranker.best_iteration_ or ranker.n_iter_
 
 
-def _fit_xgboost(make, parameters, split, callback):
+def _fit_xgboost(parameters, split, clock):
+    import xgboost
+
     X, y, qid = split.validation
-    ranker = make(**parameters, callbacks=[callback])
-    train = split.train
     held_out = {"eval_set": [(X, y)], "eval_qid": [numbered(qid)]}
+    train = split.train
+    ranker = xgboost.XGBRanker(**parameters, callbacks=[for_xgboost(clock)])
     ranker.fit(train.X, train.y, qid=numbered(train.qid), verbose=False, **held_out)
     return ranker, ranker.best_iteration + 1
 
 
-def _fit_catboost(make, parameters, split, callback):
+def _fit_catboost(parameters, split, clock):
+    import catboost
+
     train, validation = (
         catboost.Pool(data.X, data.y, group_id=numbered(data.qid))
         for data in (split.train, split.validation)
     )
-    ranker = make(**parameters)
-    ranker.fit(train, eval_set=validation, callbacks=[callback])
+    ranker = catboost.CatBoostRanker(**parameters)
+    ranker.fit(train, eval_set=validation, callbacks=[clock])
     return ranker, ranker.tree_count_
+
+
+def for_xgboost(clock):
+    """The clock as a callback of XGBoost, which must be of its class."""
+    from xgboost.callback import TrainingCallback
+
+    class Callback(TrainingCallback):
+        def after_iteration(self, *_):
+            return clock.check()
+
+    return Callback()
 
 
 def sizes(qid):

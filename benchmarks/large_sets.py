@@ -9,7 +9,6 @@ These are the numbers that the pages of the data sets have.
 """
 
 import shutil
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -92,7 +91,7 @@ def read_split(name, path, number, *, with_test):
     if name not in KNOWN:
         fold = read_folds(path)[number]
         parts = (fold.train, fold.validation, fold.test if with_test else None)
-        return Split(*(part and part._replace(X=part.X.astype(np.float32)) for part in parts))
+        return Split(*(part and in_sequence(_float32(part)) for part in parts))
     of_train, of_validation, of_test = KNOWN[name].files[number]
     read = partial(_read, n_features=KNOWN[name].n_features)
     train = read(Path(path, of_train))
@@ -108,6 +107,17 @@ def _read(path, n_features):
         data = br.read_letor(path, n_features=n_features, sparse=False, dtype=np.float32)
     # Istella has 1.8e308, which is no number of float32.
     data.X[np.isinf(data.X)] = np.nan
+    return in_sequence(data)
+
+
+def _float32(data):
+    return data._replace(X=np.asarray(data.X, dtype=np.float32))
+
+
+def in_sequence(data):
+    """The data, whose rows of a query must follow each other."""
+    if np.count_nonzero(data.qid[1:] != data.qid[:-1]) >= len(np.unique(data.qid)):
+        raise ValueError("the rows of a query must follow each other in a file")
     return data
 
 
@@ -115,7 +125,9 @@ def last_fifth(data):
     """The first four fifths of the queries, and the last fifth, as views."""
     starts = np.flatnonzero(np.r_[True, data.qid[1:] != data.qid[:-1]])
     first = starts[round(0.8 * len(starts))]
-    return (br.Dataset(*(rows[part] for rows in data)) for part in (slice(first), slice(first, None)))
+    return (
+        br.Dataset(*(rows[part] for rows in data)) for part in (slice(first), slice(first, None))
+    )
 
 
 def add_list_features(split):
@@ -236,7 +248,9 @@ def _tokens(form, random):
     for feature in range(form.n_features):
         # Tails of several weights, from uniform to heavy ones, between 0 and 1.
         table[feature] = np.linspace(0, 1, N_CODES) ** random.uniform(1, 4)
-        n_zeros = N_CODES if form.empty[0] <= feature < form.empty[1] else round(form.zeros * N_CODES)
+        n_zeros = (
+            N_CODES if form.empty[0] <= feature < form.empty[1] else round(form.zeros * N_CODES)
+        )
         table[feature, :n_zeros] = 0.0
         numbers = [f"{value:.4f}" for value in table[feature]]
         if form.extreme and feature == 0:
