@@ -118,10 +118,15 @@ class Job:
 
 def jobs_of(sets, plan):
     """All trainings, the trials of a search before the training that takes the best of them."""
-    for name, about in sets.items():
-        splits = range(len(about.files))[: plan.splits]
-        repeats = range(about.repeats if plan.repeats is None else plan.repeats)
-        for split, repeat, lists, method in product(splits, repeats, about.lists, METHODS):
+    n_splits = max(len(about.files) for about in sets.values())
+    n_repeats = plan.repeats or max(about.repeats for about in sets.values())
+    # All sets have one repeat of one split before any has another one.
+    for repeat, split, (name, about) in product(range(n_repeats), range(n_splits), sets.items()):
+        repeats = about.repeats if plan.repeats is None else plan.repeats
+        splits = len(about.files) if plan.splits is None else min(plan.splits, len(about.files))
+        if repeat >= repeats or split >= splits:
+            continue
+        for lists, method in product(about.lists, METHODS):
             job = Job(name, split, repeat, lists, method, EARLY_STOPPING)
             yield job
             if METHODS[method].is_ours:
@@ -271,6 +276,9 @@ def main():
     parser.add_argument("--report-only", action="store_true")
     parser.add_argument("--output", type=Path, help="folder of the report; by default that of runs")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    of_part = {"type": lambda text: text.split(";"), "help": "only these, separated by semicolons"}
+    parser.add_argument("--methods", default=list(METHODS), **of_part)
+    parser.add_argument("--protocols", default=[TUNED, EARLY_STOPPING, LEFT_OUT], **of_part)
     budget = parser.add_argument_group(
         "budget", "other numbers than those of the plan, for a trial"
     )
@@ -282,13 +290,20 @@ def main():
     if arguments.synthetic:
         make_synthetic(arguments.synthetic)
         return
+    for name, known in (("methods", METHODS), ("protocols", (TUNED, EARLY_STOPPING, LEFT_OUT))):
+        if unknown := set(getattr(arguments, name)) - set(known):
+            parser.error(f"unknown {name} {sorted(unknown)}; known are {'; '.join(known)}")
     paths = parse_sets(arguments.sets, parser)
     plan = Plan(**{field.name: getattr(arguments, field.name) for field in fields(Plan)})
     if arguments.runs is None and not arguments.dry_run:
         parser.error("give a folder to --runs")
 
     sets = {name: set_of(name, path) for name, path in paths.items()}
-    jobs = list(jobs_of(sets, plan))
+    jobs = [
+        job
+        for job in jobs_of(sets, plan)
+        if job.method in arguments.methods and job.protocol in arguments.protocols
+    ]
     if arguments.dry_run:
         print(markdown(estimate(jobs, sets, paths, plan, arguments.threads)))
         return
