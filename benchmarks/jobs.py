@@ -72,7 +72,7 @@ def run_jobs(function, jobs, n_jobs):
                 text = f"{path.stem}: {type(error).__name__}: {first_line}"
                 progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
             else:
-                _write(path, result)
+                write_result(path, result)
                 if progress.disable:
                     print(
                         f"{n_done}/{len(missing)} {path.stem} {result['seconds']:.1f} s", flush=True
@@ -90,7 +90,7 @@ def _timed(function, arguments):
     return {**result, "seconds": time.process_time() - start}
 
 
-def _write(path, result):
+def write_result(path, result):
     """Write a result in one step: an interrupted run leaves no incomplete file."""
     draft = path.with_suffix(".draft")
     draft.write_text(json.dumps(result))

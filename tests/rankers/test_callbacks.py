@@ -272,3 +272,14 @@ def test_functions_get_grouped_arrays_which_they_may_change(ranker_class, data):
 def test_functions_that_are_no_objectives_are_errors(ranker_class, data, function, error, message):
     with pytest.raises(error, match=message):
         small(ranker_class, function).fit(*data)
+
+
+@pytest.mark.parametrize("validation", [{}, {"eval_set": [VALIDATION]}])
+def test_a_callback_without_an_order_may_end_the_training(data, validation):
+    def end(environment):
+        if environment.iteration == 2:
+            results = environment.evaluation_result_list
+            raise lightgbm.callback.EarlyStopException(environment.iteration, results)
+
+    ranker = small(br.LightGBMRanker, n_estimators=9).fit(*data, callbacks=[end], **validation)
+    assert ranker.best_iteration_ == ranker.booster_.num_trees() == 3

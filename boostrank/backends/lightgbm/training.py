@@ -119,8 +119,9 @@ class RoundCounter:
     """
 
     n_kept: list[int] = field(default_factory=list)
-    # LightGBM calls this callback before all others, because any of them may end the training.
-    order = -np.inf
+    # LightGBM calls this callback before all others, because any of them may end the training. It is
+    # a field, because LightGBM gives an order to each instance that has none in its `__dict__`.
+    order: float = -np.inf
 
     def __call__(self, environment: CallbackEnv) -> None:
         """Add the number; here, a signal that waits is handled."""
@@ -133,7 +134,7 @@ class EndOfRound:
 
     rounds: Rounds
     # LightGBM calls this callback after all others.
-    order = np.inf
+    order: float = np.inf
 
     def __call__(self, environment: CallbackEnv) -> None:
         """Count the round, and raise LightGBM's exception if it is the last one."""
