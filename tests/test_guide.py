@@ -213,7 +213,7 @@ SHELL = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
 
 def test_each_command_stands_below_the_installation_that_it_needs():
     assert [block.splitlines()[0] for block in SHELL] == [
-        "pip install -e .",
+        'pip install -e ".[cli]"',
         "boostrank fit train.csv model.txt --qid query --label grade",
         'pip install -e ".[test]"',
     ]
