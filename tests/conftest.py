@@ -36,7 +36,6 @@ settings.load_profile("boostrank")
 LONGEST = (
     "test_nothing_is_cut_and_search_finds",
     "test_scores_are_those_of_predict[slow]",
-    "test_a_strict_type_checker_accepts_typical_use_and_finds_errors",
     "test_example_prints_sentences_and_what_was_learned[why_lambdamart_fails]",
 )
 #: Folders of tests and of the package that need a package of an extra.

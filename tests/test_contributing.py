@@ -92,8 +92,8 @@ def copy_of_repository(tmp_path):
     for name in COPIED:
         source = REPOSITORY / name
         if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(source, tmp_path / name, ignore=ignored)
+            # With what Python has compiled: to compile it again takes longer than many tests.
+            shutil.copytree(source, tmp_path / name)
         else:
             shutil.copy(source, tmp_path / name)
     return tmp_path
