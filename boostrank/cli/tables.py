@@ -149,7 +149,9 @@ def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
 def _warn_of_short_rows(path: Path, frame: pd.DataFrame) -> None:
     """Warn of rows with fewer fields than the first line, whose last values count as missing."""
     n_columns = frame.shape[1]
-    is_suspect = frame.iloc[:, -1].isna().to_numpy()
+    last = frame.iloc[:, -1]
+    # Columns that are not asked for have empty texts for missing values.
+    is_suspect = (last.isna() | (last == "")).to_numpy(dtype=bool)
     if n_columns < 2 or not is_suspect.any():
         return
     with open_decompressed(path) as file:
