@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import json
 import pickle
 import sys
 
@@ -281,3 +282,11 @@ def test_load_model_is_a_method_of_the_class_too(ranker_class, tmp_path, data):
     assert again.n_estimators == 7
     with pytest.raises(TypeError, match=r"BaggedRanker\(\.\.\.\)\.load_model"):
         br.BaggedRanker.load_model(path)
+
+
+def test_a_loaded_model_of_xgboost_predicts_with_the_threads_of_its_ranker(tmp_path, data):
+    br.XGBoostRanker(n_estimators=2).fit(*data).save_model(tmp_path / "model.json")
+    for n_jobs in (None, 3):
+        ranker = br.XGBoostRanker(n_jobs=n_jobs).load_model(tmp_path / "model.json")
+        settings = json.loads(ranker.booster_.save_config())["learner"]["generic_param"]
+        assert int(settings["nthread"]) == (n_jobs or 0)
