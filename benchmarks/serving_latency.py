@@ -1,6 +1,8 @@
-"""Time to score the documents of one query with `predict`, the booster, and other tools.
+"""Time to score the documents of one query, by the number of trees and with other tools.
 
-These are ONNX Runtime, treelite, TL2cgen and lleaves.
+The table serving_trees.csv has rankers with 50 to 800 trees: the size of the model file, the time
+to load it, and the time of `predict`. The table serving_latency.csv compares `predict` with the
+booster, ONNX Runtime, treelite, TL2cgen and lleaves.
 
 python benchmarks/serving_latency.py [--turns 40] [--output FOLDER]
 
@@ -27,6 +29,8 @@ from timing import median_ratios, seconds_in_turns
 import boostrank as br
 
 N_TREES, N_FEATURES = 300, 50
+#: Numbers of trees of the table of sizes.
+SIZES = (50, 100, 200, 400, 800)
 N_DOCUMENTS = (100, 1000)
 OPTIONAL = ("tl2cgen", "lleaves")
 
@@ -71,12 +75,52 @@ def predictors(ranker, folder):
     return functions
 
 
+def sizes_and_times(ranker_class, data, turns):
+    """A row for each number of trees: its file, and milliseconds of loading and of `predict`."""
+    query = data[0][: N_DOCUMENTS[0]]
+    files, calls = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for n_trees in SIZES:
+            path = Path(folder, f"{n_trees}.model")
+            ranker = ranker_class(n_estimators=n_trees, random_state=0, n_jobs=1).fit(*data)
+            ranker.save_model(path)
+            files[n_trees] = path.stat().st_size / 1e6
+            loaded = ranker_class(n_jobs=1).load_model(path)
+            threads = {"num_threads": 1} if ranker_class is br.LightGBMRanker else {}
+            calls["load", n_trees] = partial(br.load_model, path)
+            calls["predict", n_trees] = partial(loaded.predict, query, **threads)
+        seconds = seconds_in_turns(calls, turns, warm_up=True, clock=time.process_time)
+    medians = 1000 * seconds.median()
+    return [
+        (
+            ranker_class.__name__,
+            n_trees,
+            files[n_trees],
+            medians["load", n_trees],
+            medians["predict", n_trees],
+        )
+        for n_trees in SIZES
+    ]
+
+
 def main():
     parser = make_parser(__doc__)
     parser.add_argument("--turns", type=int, default=40)
     arguments = parser.parse_args()
     X, y, qid = br.make_ranking(300, n_features=N_FEATURES, random_state=0)
     X = X.astype(np.float32)
+    sizes = []
+    for ranker_class in (br.LightGBMRanker, br.XGBoostRanker):
+        sizes += sizes_and_times(ranker_class, (X, y, qid), arguments.turns)
+    publish(
+        pd.DataFrame(sizes, columns=["model", "trees", "file_mb", "load_ms", "predict_ms"]),
+        "serving_trees",
+        arguments.output,
+        title=f"Model files, loading, and scoring {N_DOCUMENTS[0]} documents with {N_FEATURES} "
+        "features, one thread",
+        seeds="0",
+        formats={"file_mb": ".2f", "load_ms": ".1f", "predict_ms": ".2f"},
+    )
     rows = []
     for ranker_class in (br.LightGBMRanker, br.XGBoostRanker):
         ranker = ranker_class(n_estimators=N_TREES, random_state=0, n_jobs=1).fit(X, y, qid)

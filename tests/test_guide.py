@@ -45,7 +45,7 @@ WIDTHS = {"desktop": 1280, "phone": 390}
 SEARCHED = {
     "switch": "switch",
     "ndcg": "boostrank.ndcg_score",
-    "shap": "serving",
+    "shap": "production",
     "early stopping": "faq",
 }
 # Loads pages into a frame of each width, and writes what goes beyond it. Wide tables and what code

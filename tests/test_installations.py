@@ -69,6 +69,7 @@ def test_without_typer_the_command_says_what_to_install(monkeypatch, capsys):
 
 
 def test_clusters_without_xgboost_say_what_to_install(monkeypatch):
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install boostrank[dask]")
     for name in list(sys.modules):
         if name.startswith(("boostrank.clusters.dask", "boostrank.clusters.collective")):
             monkeypatch.delitem(sys.modules, name)

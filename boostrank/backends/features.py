@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import issparse
 
 from boostrank.backends.libraries import Parameters
@@ -317,6 +318,37 @@ def resolve_features(
         if value is None:
             del resolved[name]
     return resolved
+
+
+def check_category_kinds(
+    X: FeatureBlocks, kinds: Sequence[str], expected: str, *, may_be_empty: bool
+) -> None:
+    """Raise ValueError for a column of a DataFrame whose categories the library does not take.
+
+    Parameters
+    ----------
+    X : ndarray, sparse matrix, DataFrame, FeatureStream or list of ndarray
+        Features, shape (n_documents, n_features).
+    kinds : sequence of str
+        The kinds of categories that the library takes, as pandas names them.
+    expected : str
+        The library and these kinds, for the message.
+    may_be_empty : bool
+        Whether all values of the column may be missing.
+    """
+    if not is_pandas(X):
+        return
+    frame: Any = X
+    for name, dtype in frame.dtypes.items():
+        if not isinstance(dtype, pd.CategoricalDtype):
+            continue
+        kind = dtype.categories.inferred_type
+        if kind in kinds or (may_be_empty and not len(dtype.categories)):
+            continue
+        found = (
+            f"categories of the kind {kind!r}" if len(dtype.categories) else "only missing values"
+        )
+        raise ValueError(f"the column {name!r} of X has {found}: {expected} as categories")
 
 
 def check_codes(

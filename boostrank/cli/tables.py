@@ -72,10 +72,17 @@ def column_names(path: Path) -> list[str]:
         return [name for name in names if not name.startswith("__index_level_")]
     header = _read_csv(path, header=None, nrows=1, dtype=str, na_values=[""])
     names = header.iloc[0].dropna().str.strip().to_list()
-    if all(is_finite_text(name) for name in names) or len(set(names)) < len(names):
-        got = ",".join(names)[:60]
+    got = ",".join(names)[:60]
+    if all(is_finite_text(name) for name in names):
         raise ValueError(
-            f"{path}: its first line must have different names of the columns; got {got!r}"
+            f"{path}: its first line must have the names of the columns, and it has numbers; got "
+            f"{got!r}"
+        )
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(
+            f"{path}: its first line must have different names of the columns, and {twice[0]!r} "
+            f"stands there {names.count(twice[0])} times; got {got!r}"
         )
     return names
 
@@ -149,7 +156,9 @@ def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
 def _warn_of_short_rows(path: Path, frame: pd.DataFrame) -> None:
     """Warn of rows with fewer fields than the first line, whose last values count as missing."""
     n_columns = frame.shape[1]
-    is_suspect = frame.iloc[:, -1].isna().to_numpy()
+    last = frame.iloc[:, -1]
+    # Columns that are not asked for have empty texts for missing values.
+    is_suspect = (last.isna() | (last == "")).to_numpy(dtype=bool)
     if n_columns < 2 or not is_suspect.any():
         return
     with open_decompressed(path) as file:

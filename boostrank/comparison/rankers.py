@@ -149,8 +149,8 @@ def compare(
         is always trained. Measures are computed anew, so that they may be changed. Several
         comparisons may use one folder.
     progress : bool, default False
-        True shows the progress on standard error: a bar with the time left on a terminal, and a
-        line for every ten seconds elsewhere.
+        True shows the progress on standard error: on a terminal, by the package rich, a bar with
+        the time left, and elsewhere a line for every ten seconds.
 
     Returns
     -------

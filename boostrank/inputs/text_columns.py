@@ -15,6 +15,7 @@ _MAX_MARKS = 3
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T ].*)?"
+    r"|\d{4}[-/]\d\d"
     r"|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d\d)(?:[T, ].*)?"
     rf"|\d{{1,2}}[ -.]+{_MONTH}[ ,-.]+\d{{2,4}}(?:[ ,].*)?"
     rf"|{_MONTH}\.? +\d{{1,2}},? +\d{{4}}(?:[ ,].*)?"

@@ -32,11 +32,16 @@ _ID_NAMES = re.compile(
     r"|index|idx|level0|unnamed0"
 )
 _TIME_WORDS = {"at", "created", "date", "datetime", "day", "modified", "time", "timestamp", "ts"}
-_TIME_WORDS |= {"updated", "when"}
+_TIME_WORDS |= {"epoch", "expires", "posted", "published", "released", "unix", "updated", "when"}
+_MONTH_WORDS = {"date", "month", "period", "ym"}
 # Seconds from 1990 to 2100, and the same in milliseconds, microseconds and nanoseconds.
 _SECONDS = (631_152_000, 4_102_444_800)
 _UNITS = (1, 1_000, 1_000_000, 1_000_000_000)
-# Larger numbers, and infinity, are no integers of 64 bits.
+# Days since 1970 of 1990, and days since 1900, as in spreadsheets, of 2100.
+_DAYS = (7_305, 73_050)
+# Digits of hours and minutes, and of seconds, behind those of a day.
+_DIGITS_OF_TIMES = (1, 10_000, 1_000_000)
+# Larger numbers, and infinity, have no 64 bits.
 _TOO_LARGE = 2.0**64
 _DATE = "a date"
 
@@ -61,7 +66,7 @@ class Suspects(NamedTuple):
 
 
 def suspects(X: pd.DataFrame, queries: Queries, known: Collection[object] = ()) -> Suspects:
-    """Find columns of integers that look like ids or dates.
+    """Find columns of numbers that look like ids or dates.
 
     Parameters
     ----------
@@ -112,12 +117,14 @@ def _reason(name: object, column: pd.Series, is_step: Bools) -> str:
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return "a category of its own in each row" if _differ(column, len(column)) else ""
-    values = _integers(column)
+    values = _numbers(column)
     if values is None:
         return ""
     present = values[~np.isnan(values)]
-    if _are_dates(present) or (_words(name) & _TIME_WORDS and _are_times(present)):
+    if _are_times(present, _words(name)):
         return _DATE
+    if not _are_whole(present):
+        return ""
     if is_name_of_id(name):
         return "its name"
     if _differ(pd.Series(present), len(values)):
@@ -205,8 +212,8 @@ def _differ(values: pd.Series, n_rows: int) -> bool:
     return len(present) >= max(_FEWEST, n_rows / 2) and bool(present.is_unique)
 
 
-def _integers(column: pd.Series) -> Floats | None:
-    """The values of a column, NaN where one is missing; None if they are not all integers."""
+def _numbers(column: pd.Series) -> Floats | None:
+    """The values of a column, NaN where one is missing; None if they are no numbers of 64 bits."""
     dtype = column.dtype
     if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return None
@@ -214,19 +221,34 @@ def _integers(column: pd.Series) -> Floats | None:
     present = values[~np.isnan(values)]
     if len(present) == 0 or not (np.abs(present) < _TOO_LARGE).all():
         return None
-    return values if (present == np.trunc(present)).all() else None
+    return values
+
+
+def _are_whole(numbers: Floats) -> bool:
+    return bool((numbers == np.trunc(numbers)).all())
+
+
+def _are_times(numbers: Floats, words: set[str]) -> bool:
+    """Whether numbers are dates or times, which for some of them the words of a name decide."""
+    if words & _TIME_WORDS and any(_are_between(numbers / unit, _SECONDS) for unit in _UNITS):
+        return True
+    if not _are_whole(numbers):
+        return False
+    if any(_are_dates(numbers // unit) for unit in _DIGITS_OF_TIMES):
+        return True
+    if words & _MONTH_WORDS and _are_dates(100 * numbers + 1):
+        return True
+    return "date" in words and _are_between(numbers, _DAYS)
+
+
+def _are_between(numbers: Floats, limits: tuple[int, int]) -> bool:
+    return bool(numbers.min() >= limits[0] and numbers.max() <= limits[1])
 
 
 def _are_dates(numbers: Floats) -> bool:
     """Whether numbers such as 20240131 are dates."""
-    if numbers.min() < 1900_01_01 or numbers.max() > 2100_12_31:
+    if not _are_between(numbers, (1900_01_01, 2100_12_31)):
         return False
     months = numbers // 100 % 100
     days = numbers % 100
     return bool(((months >= 1) & (months <= 12) & (days >= 1) & (days <= 31)).all())
-
-
-def _are_times(numbers: Floats) -> bool:
-    """Whether numbers are times since 1970 in seconds or parts of them."""
-    first, last = _SECONDS
-    return any(numbers.min() >= first * unit and numbers.max() <= last * unit for unit in _UNITS)

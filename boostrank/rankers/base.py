@@ -388,8 +388,8 @@ class BoostedRanker(TrainedModel):
         verbose : bool, int or "bar", default False
             True prints the metrics of every round, and a number n those of every n-th round. With
             "bar", a progress bar on standard error shows the number of rounds and the metric that
-            decides on early stopping; off a terminal it is a line for every ten seconds. If
-            left-out queries chose the number of rounds, a line says so.
+            decides on early stopping; off a terminal, and without the package rich, it is a line
+            for every ten seconds. If left-out queries chose the number of rounds, a line says so.
         init_model : ranker, booster, str, path or bytes, optional
             The model whose training goes on: a fitted ranker or BaggedRanker on the same library, a
             booster or an estimator of the library, or a model file or its content. `n_estimators`

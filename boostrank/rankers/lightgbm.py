@@ -95,7 +95,7 @@ class LightGBMRanker(NamesOfLGBMRanker):
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Number of threads.
+        Number of threads of `fit`; `predict` takes `num_threads`.
     num_leaves : int, optional
         As in ``lightgbm.LGBMRanker``. By default 20 for the losses of boostrank, and LightGBM's own
         default, 31, for its objectives and for functions.

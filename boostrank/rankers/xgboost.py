@@ -127,7 +127,7 @@ class XGBoostRanker(NamesOfXGBRanker):
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Number of threads.
+        Number of threads of `fit` and `predict`, also of a model that `load_model` reads.
     max_depth, max_leaves, grow_policy : int, int and str, optional
         As in ``xgboost.XGBRanker``. If none of them is set, the losses of boostrank grow trees as
         LightGBM does: the leaf with the largest gain is split until there are 20 leaves
@@ -282,6 +282,8 @@ class XGBoostRanker(NamesOfXGBRanker):
     def _load(self, source: ModelSource) -> tuple[Any, Notes]:
         booster, notes = super()._load(source)
         adopt_missing(booster, self._native)
+        if self.n_jobs is not None:
+            booster.set_param({"nthread": self.n_jobs})
         return booster, notes
 
     def _take_booster(self, booster: object) -> None:

@@ -186,6 +186,13 @@ def test_rows_with_too_few_fields_are_named(run, tmp_path):
         X, _, _ = read_documents(path, ColumnOptions())
     assert np.isnan(X["clicks"][[8, 19]]).all()
     assert X["clicks"].count() == N - 2
+    # Also where the last column is none of the features, as in predict.
+    names = lines[0].split(",")
+    lines[0] = ",".join([*names[:-1], "other"])
+    like = pd.DataFrame({name: [] for name in names[2:-1]})
+    path.write_text("\n".join([*lines[:5], "", *lines[5:]]))
+    with pytest.warns(UserWarning, match=re.escape(fault)):
+        read_documents(path, ColumnOptions(), like=like, roles=("features",))
     # Empty fields are missing values, and no fault.
     changed("clicks", 3, "").to_csv(path, index=False)
     assert read_documents(path, ColumnOptions())[0]["clicks"].count() == N - 1

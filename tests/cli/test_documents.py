@@ -181,14 +181,19 @@ def test_missing_values_of_text_files(run, tmp_path):
         (
             "1,2,3\n4,5,6\n",
             {},
-            "PATH: its first line must have different names of the columns; got '1,2,3'",
+            "PATH: its first line must have the names of the columns, and it has numbers; got "
+            "'1,2,3'",
         ),
         (
             "qid,label,x\n",
             {},
             "PATH: below the first line there must be rows with as many fields; there are none",
         ),
-        ("qid,label,x,x\n1,2,3,4\n", {}, "different names of the columns; got 'qid,label,x,x'"),
+        (
+            "qid,label,x,x\n1,2,3,4\n",
+            {},
+            "different names of the columns, and 'x' stands there 2 times; got 'qid,label,x,x'",
+        ),
         ("qid,label,x\n1,2,3\n1,2,3,4\n", {}, "Expected 3 fields in line 3, saw 4"),
         (
             "qid,label,x\n1,2,3,4\n1,2,3,4\n",

@@ -64,6 +64,43 @@ def test_ordinary_columns_are_no_ids():
     assert found(np.arange(15), qid=np.zeros(15)) == ({}, [])
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("x", lambda time: time.strftime("%Y%m%d")),
+        ("x", lambda time: time.strftime("%Y%m%d%H%M")),
+        ("x", lambda time: time.strftime("%Y%m%d%H%M%S")),
+        ("month", lambda time: time.strftime("%Y%m")),
+        ("createdAt", lambda time: time.timestamp()),
+        ("created_at", lambda time: time.timestamp() + 0.25),
+        ("published", lambda time: 1000 * time.timestamp()),
+        ("order_date", lambda time: time.timestamp() // 86_400),
+        ("date", lambda time: time.timestamp() // 86_400 + 25_569),
+    ],
+)
+def test_numbers_that_are_dates(name, values):
+    times = pd.Timestamp("2024-01-01") + pd.to_timedelta(RANDOM.integers(0, 5000, N), unit="h")
+    numbers = np.array([values(time) for time in times], dtype=np.float64)
+    assert found(numbers, name) == ({}, [name])
+    numbers[0] = np.nan
+    assert found(numbers, name) == ({}, [name])
+    # One number that is none.
+    numbers[1] = -1
+    assert found(numbers, name).dates == []
+
+
+def test_small_numbers_with_names_of_times_are_no_dates():
+    columns = {
+        "month": RANDOM.integers(1, 13, N),
+        "day": RANDOM.integers(1, 32, N),
+        "days_since_update": RANDOM.integers(0, 9000, N),
+        "delivery_time": RANDOM.random(N) * 1000,
+        "year": RANDOM.integers(1990, 2025, N),
+        "price": RANDOM.integers(200_001, 200_013, N),
+    }
+    assert suspects(pd.DataFrame(columns), Queries.from_qid(QID)) == ({}, [])
+
+
 def test_fit_warns_of_frames_and_trains(recwarn):
     X, y, qid = br.make_ranking(n_queries=20, random_state=0)
     frame = pd.DataFrame(X[:, :2], columns=["a", "b"]).assign(

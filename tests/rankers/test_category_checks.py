@@ -110,6 +110,15 @@ def test_xgboost_takes_integers_and_strings_as_categories(queries, values, messa
         small(br.XGBoostRanker).fit(X.assign(colour=pd.Categorical(values)), y, qid)
 
 
+@for_each("days", ["datetime64[ns]", "timedelta64[ns]"])
+def test_categories_that_no_model_file_can_hold_are_refused(ranker_class, queries, days):
+    X, y, qid = (part[:200] for part in queries)
+    dates = pd.Categorical((np.arange(200) % 9).astype(days))
+    kind = days.partition("[")[0]
+    with pytest.raises(ValueError, match=f"'colour' of X has categories of the kind '{kind}': "):
+        small(ranker_class).fit(X.assign(colour=dates), y, qid)
+
+
 def numbers_and_codes():
     """A number and a code of each row, which decides on relevance, relevance, and query ids."""
     random = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import json
 import pickle
 import sys
 
@@ -323,3 +324,11 @@ def test_edited_names_of_ids_are_an_error(data, frame, tmp_path):
         ValueError, match=r"model\.txt.*columns of query ids in the file were edited"
     ):
         br.load_model(path)
+
+
+def test_a_loaded_model_of_xgboost_predicts_with_the_threads_of_its_ranker(tmp_path, data):
+    br.XGBoostRanker(n_estimators=2).fit(*data).save_model(tmp_path / "model.json")
+    for n_jobs in (None, 3):
+        ranker = br.XGBoostRanker(n_jobs=n_jobs).load_model(tmp_path / "model.json")
+        settings = json.loads(ranker.booster_.save_config())["learner"]["generic_param"]
+        assert int(settings["nthread"]) == (n_jobs or 0)

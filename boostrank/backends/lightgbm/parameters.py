@@ -20,6 +20,15 @@ from boostrank.ndcg.dcg import DCG
 from boostrank.ndcg.gains import is_rank
 
 LIBRARY = "LightGBM"
+#: The kinds of categories that LightGBM writes to model files, as pandas names them.
+KINDS_OF_CATEGORIES = (
+    "boolean",
+    "floating",
+    "integer",
+    "mixed-integer",
+    "mixed-integer-float",
+    "string",
+)
 NATIVE_OBJECTIVES: tuple[str, ...] = ("lambdarank", "rank_xendcg")
 _XENDCG = ("xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 OBJECTIVE_ALIASES: Mapping[str | None, str] = {
@@ -274,10 +283,13 @@ def takes_infinity(model: Booster | Parameters) -> bool:
 
 
 def check_categories(X: FeatureBlocks, parameters: Parameters) -> None:
-    """Raise ValueError if features of `categorical_feature` have values that are not integers.
+    """Raise ValueError for columns with categories that a model file of LightGBM cannot hold.
 
+    It raises it too if features of `categorical_feature` have values that are not integers.
     Negative ones are missing values in LightGBM.
     """
+    expected = "LightGBM takes numbers or strings"
+    features.check_category_kinds(X, KINDS_OF_CATEGORIES, expected, may_be_empty=True)
     indices = parameters.get("categorical_feature", "auto")
     if indices != "auto":
         features.check_codes("categorical_feature", X, indices)

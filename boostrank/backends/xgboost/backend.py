@@ -67,7 +67,7 @@ def prediction_threads(number: int) -> dict[str, int]:
     """Raise ValueError: XGBoost's predictions have no number of threads of their own."""
     raise ValueError(
         f"XGBoost takes no num_threads={number!r}: set n_jobs, the threads of fit and predict, "
-        "before fit"
+        "before fit or load_model"
     )
 
 

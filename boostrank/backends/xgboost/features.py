@@ -20,7 +20,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from boostrank.backends.features import Features, NameCode, check_codes, resolve_features
+from boostrank.backends.features import (
+    Features,
+    NameCode,
+    check_category_kinds,
+    check_codes,
+    resolve_features,
+)
 from boostrank.backends.interrupts import interruptible
 from boostrank.backends.libraries import Parameters, import_backend
 from boostrank.backends.records import GroupedData
@@ -378,24 +384,11 @@ def check_categories(X: FeatureBlocks, parameters: Parameters) -> None:
 
     It takes categories that are integers or strings, and codes that are integers of at least 0.
     """
-    if is_pandas(X):
-        frame: Any = X
-        for name, dtype in frame.dtypes.items():
-            if isinstance(dtype, pd.CategoricalDtype):
-                _check_type(name, dtype.categories)
+    kinds = ("integer", "string")
+    expected = "XGBoost takes integers or strings"
+    check_category_kinds(X, kinds, expected, may_be_empty=False)
     categorical = [i for i, kind in enumerate(parameters.get("feature_types", ())) if kind == "c"]
     check_codes("feature_types", X, categorical, smallest=0, missing=missing_number(parameters))
-
-
-def _check_type(column: Hashable, categories: pd.Index) -> None:
-    kind = f"categories of the kind {categories.inferred_type!r}"
-    if not len(categories):
-        kind = "only missing values"
-    elif categories.inferred_type in ("integer", "string"):
-        return
-    raise ValueError(
-        f"the column {column!r} of X has {kind}: XGBoost takes integers or strings as categories"
-    )
 
 
 def missing_number(parameters: Parameters) -> float:
