@@ -77,6 +77,10 @@ const load = (page, width) => new Promise(done => {
         found.push([page, width, element.textContent]);
       if (element.matches("table") && element.rows[0].cells.length > 6)
         found.push([page, width, element.outerHTML.slice(0, 80)]); }
+    for (const element of body.querySelectorAll("article span.math"))
+      if (element.scrollWidth > element.clientWidth + 1 &&
+          view.getComputedStyle(element).overflowX == "hidden")
+        found.push([page, width, element.textContent]);
     for (const element of body.querySelectorAll(".bd-toc-nav a, .bd-toc-nav code"))
       if (element.getBoundingClientRect().right > width + 1)
         found.push([page, width, element.textContent]);
