@@ -31,6 +31,7 @@ GUIDE = Path(__file__).parents[1] / "examples" / "guide"
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDE.glob("*.md"))}
 # Code, and what it prints.
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:```text\n(.*?)```\n)?", re.DOTALL)
+READMES = [GUIDE.parents[1] / name for name in ("README.md", "benchmarks/README.md")]
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 MISSING = (
@@ -48,9 +49,9 @@ SEARCHED = {
     "shap": "production",
     "early stopping": "faq",
 }
-# Loads pages into a frame of each width, and writes what goes beyond it. Wide tables and what code
-# prints scroll, and code does so on phones and on pages of names. A dollar sign is a formula that
-# was cut.
+# Loads pages into a frame of each width, and writes what goes beyond it, and tables with more than
+# six columns. Tables of the benchmarks and what code prints scroll, and code does so on phones and
+# on pages of names. Names under "On this page" break. A dollar sign is a formula that was cut.
 MEASURE = """<!doctype html><iframe id="frame" height="900"></iframe><script>
 const frame = document.getElementById("frame"), found = [];
 const load = (page, width) => new Promise(done => {
@@ -62,7 +63,7 @@ const load = (page, width) => new Promise(done => {
     if (body.scrollingElement.scrollWidth > view.innerWidth) found.push([page, width, "page"]);
     for (const element of body.querySelectorAll("article :is(p, dt, li, pre, table, img, code)")) {
       const table = element.closest("table");
-      const isWide = table?.matches(".dataframe") || table?.rows[0].cells.length > 6;
+      const isWide = table?.matches(".dataframe");
       if (!element.closest(".highlight:not(.formula)") && !isWide &&
           element.getBoundingClientRect().right > width + 1)
         found.push([page, width, element.outerHTML.slice(0, 80)]);
@@ -73,7 +74,16 @@ const load = (page, width) => new Promise(done => {
         found.push([page, width, element.textContent]);
       const texts = [...element.childNodes].filter(node => node.nodeType == 3);
       if (element.matches("p, li") && texts.some(node => node.data.includes("$")))
-        found.push([page, width, element.textContent]); }
+        found.push([page, width, element.textContent]);
+      if (element.matches("table") && element.rows[0].cells.length > 6)
+        found.push([page, width, element.outerHTML.slice(0, 80)]); }
+    for (const element of body.querySelectorAll("article span.math"))
+      if (element.scrollWidth > element.clientWidth + 1 &&
+          view.getComputedStyle(element).overflowX == "hidden")
+        found.push([page, width, element.textContent]);
+    for (const element of body.querySelectorAll(".bd-toc-nav a, .bd-toc-nav code"))
+      if (element.getBoundingClientRect().right > width + 1)
+        found.push([page, width, element.textContent]);
   }
   const links = {};
   for (const words of WORDS) {
@@ -133,6 +143,28 @@ def test_commands_of_get_started_run_as_printed(tmp_path, monkeypatch):
             main()
     scores = br.LightGBMRanker().load_model("model.txt").predict(features)
     np.testing.assert_allclose(pd.read_csv("scores.csv")["score"], scores)
+
+
+def test_tables_have_at_most_six_columns():
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(GUIDE.rglob("*.md"))}
+    texts |= {path: path.read_text(encoding="utf-8") for path in READMES}
+    rules = [
+        (path.name, line)
+        for path, text in texts.items()
+        for line in re.findall(r"^\|(?:[ :-]+\|)+$", text, re.MULTILINE)
+    ]
+    assert len(rules) > 40
+    assert [rule for rule in rules if rule[1].count("|") > 7] == []
+
+
+def test_pages_begin_with_what_they_answer():
+    for path in sorted(GUIDE.rglob("*.md")):
+        if "_generated" in path.parts or path.name == "changes.md":
+            continue
+        begin = path.read_text(encoding="utf-8").split("\n\n", 2)[1]
+        assert not begin.startswith(("#", "`", "|", "$", ":")), path
+        sentences = re.findall(r"[.?:!](?:\*\*)?(?=\s|$)", begin)
+        assert len(sentences) >= 2, (path, begin)
 
 
 def broken_links(site, pages):

@@ -19,6 +19,11 @@ EXAMPLES = REPOSITORY / "examples"
 BENCHMARKS = REPOSITORY / "benchmarks"
 #: Path from a page in _generated/FOLDER to the repository.
 UP = "../../../.."
+#: What stands above the questions of a page of the benchmarks.
+ABOUT_QUESTIONS = (
+    "Here are the questions that were measured, each with its answer, its command and its table. "
+    "The date of a table says which defaults it is of."
+)
 #: Tables of the benchmarks with more columns are split.
 MAX_COLUMNS = 6
 
@@ -132,7 +137,10 @@ PACKAGES += (
 def api_pages():
     """The reference: first what users need first, then each package with its other public names."""
     text, names, shown = heading("API reference"), public_names(), set()
-    text += "All parameters of the two rankers in one table: :doc:`parameters`.\n\n"
+    text += (
+        "Which name do you need? Those of the first weeks stand first, by purpose, and all others "
+        "follow by package. All parameters of the two rankers in one table: :doc:`parameters`.\n\n"
+    )
     text += directive("toctree", hidden="", content="parameters")
     for title, first in FIRST.items():
         section = [f"boostrank.{name}" for name in first.split()]
@@ -193,8 +201,8 @@ def parameter_page():
         ]
     text = heading("All parameters of the rankers")
     text += (
-        "Those of the constructors, then the arguments of ``fit`` and ``predict``, which both "
-        "rankers have.\n\n"
+        "What can be set? Here are the parameters of the constructors, and then the arguments of "
+        "``fit`` and ``predict``, which both rankers have.\n\n"
     )
     text += table([["parameter", "ranker", "meaning"], *rows])
     for method in ("fit", "predict"):
@@ -245,6 +253,8 @@ def loss_pages():
         bounds = f"from {low:g} to {high:g}" if high < float("inf") else f"at least {low:g}"
         rows.append([f"``{name}``", f"``{surrogate!r}``", *traits, bounds, surrogate.hessian])
     text = heading("Losses by name") + (
+        "Which losses are there, and what are their traits? This table has all that have a name; "
+        ":doc:`/losses` helps to choose one.\n\n"
         "A loss is consistent if the minimizer of the expected loss sorts like the expected "
         'targets: it is then NDCG consistent with the targets of ``normalize="dcg"``. A majorant '
         "is at least as large as the Hessian. The weights of ``consistent-lambdarank`` depend on "
@@ -306,9 +316,8 @@ def benchmark_pages():
         title, text = section.split("\n", 1)
         names.append(re.sub(r"\W+", "-", title.lower()).strip("-"))
         tables = questions_of_tables(title, text)
-        pages[f"benchmarks/{names[-1]}.md"] = (
-            f"# {title}\n{with_pictures(text)}\n\n{hidden_menu(tables)}"
-        )
+        text = with_pictures(rows_as_sections(text))
+        pages[f"benchmarks/{names[-1]}.md"] = f"# {title}\n{text}\n\n{hidden_menu(tables)}"
         for name, question in tables.items():
             pages[f"benchmarks/{name}.rst"] = table_page(name, question)
     missing = {f"benchmarks/{path.stem}.rst" for path in BENCHMARKS.glob("results/*.csv")} - {
@@ -319,6 +328,18 @@ def benchmark_pages():
     menu = "\n".join(["```{toctree}", ":maxdepth: 2", "", *names, "```"])
     pages["benchmarks/index.md"] = f"{with_pictures(introduction)}\n\n{menu}\n"
     return pages
+
+
+def rows_as_sections(text):
+    """A part of the README of the benchmarks, with a section for each row of tables of questions.
+
+    Beside the answers and commands, the columns of such tables would be too narrow on the site.
+    """
+    head = "| question | answer | command → result |\n|---|---|---|\n"
+    if text.strip().startswith(head):
+        text = f"\n{ABOUT_QUESTIONS}\n\n{text.strip()}"
+    rows = r"^\| ([^|\n]+\?) \| (.+?) \| ([^|\n]+) \|$"
+    return re.sub(rows, r"## \1\n\n\2\n\n\3\n", text.replace(head, ""), flags=re.MULTILINE)
 
 
 def hidden_menu(pages):
@@ -441,7 +462,10 @@ def command_pages():
 
     from boostrank.cli.app import app
 
-    text = heading("Command line")
+    text = heading("Command line") + (
+        "What can be done without Python? Train, predict, evaluate, compare, check and export, for "
+        "LETOR, CSV and Parquet files; :doc:`/get_started` has examples.\n\n"
+    )
     for command in (None, *get_command(app).commands):
         title = f"boostrank {command}" if command else "boostrank"
         arguments = [command, "--help"] if command else ["--help"]
