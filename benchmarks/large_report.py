@@ -151,9 +151,9 @@ def table_of_hypotheses(by_set):
         row = {"ranker": ours, "peer": peer, "lists": "yes" if lists else "no", "sets": len(sets)}
         if sets:
             row |= mean_over_sets([found[name] for name in sets]).row()
-        rows.append({**row, "missing": ", ".join(set(names) - set(sets))})
-    table = pd.DataFrame(rows)
-    return with_holm(table, "p")
+        rows.append({**row, "missing": ", ".join(name for name in names if name not in sets)})
+    table = with_holm(pd.DataFrame(rows), "p")
+    return table[[*table.columns.drop("missing"), "missing"]]
 
 
 def with_holm(table, column):

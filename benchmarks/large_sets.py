@@ -42,6 +42,9 @@ class LargeSet(NamedTuple):
         Whether features of lists are added: without and with, or only without.
     is_primary : bool
         Whether the set counts in the mean over sets.
+    has_large_values : bool
+        Whether the files have values that float32 does not hold, such as 1.8e308; they are missing
+        values for all rankers.
     """
 
     n_features: int
@@ -49,6 +52,7 @@ class LargeSet(NamedTuple):
     repeats: int = 5
     lists: tuple[bool, ...] = (False, True)
     is_primary: bool = True
+    has_large_values: bool = False
 
 
 def _names(pattern, ending="vali"):
@@ -59,10 +63,15 @@ KNOWN = {
     "MSLR-WEB30K": LargeSet(136, [_names(f"Fold{i}/{{}}.txt") for i in range(1, 6)], repeats=2),
     "Yahoo-set1": LargeSet(699, [_names("set1.{}.txt", "valid")]),
     "Yahoo-set2": LargeSet(699, [_names("set2.{}.txt", "valid")]),
-    "Istella-S": LargeSet(220, [_names("sample/{}.txt")]),
+    "Istella-S": LargeSet(220, [_names("sample/{}.txt")], has_large_values=True),
     # It contains the queries of Istella-S; with features of lists it does not fit into 20 GB.
     "Istella": LargeSet(
-        220, [("full/train.txt", None, "full/test.txt")], 3, lists=(False,), is_primary=False
+        220,
+        [("full/train.txt", None, "full/test.txt")],
+        repeats=3,
+        lists=(False,),
+        is_primary=False,
+        has_large_values=True,
     ),
 }
 
@@ -87,7 +96,7 @@ def file_sizes(name, path):
 
 
 def read_split(name, path, number, *, with_test):
-    """Read a split in float32; values that float32 does not hold are missing values."""
+    """Read a split in float32."""
     if name not in KNOWN:
         fold = read_folds(path)[number]
         parts = (fold.train, fold.validation, fold.test if with_test else None)
@@ -103,11 +112,7 @@ def read_split(name, path, number, *, with_test):
 
 
 def _read(path, n_features):
-    with np.errstate(over="ignore"):
-        data = br.read_letor(path, n_features=n_features, sparse=False, dtype=np.float32)
-    # Istella has 1.8e308, which is no number of float32.
-    data.X[np.isinf(data.X)] = np.nan
-    return in_sequence(data)
+    return in_sequence(br.read_letor(path, n_features=n_features, sparse=False, dtype=np.float32))
 
 
 def _float32(data):
@@ -151,7 +156,7 @@ class Synthetic(NamedTuple):
     zeros : float
         Share of the values of the other features that are 0 and left out of the lines.
     extreme : bool
-        Whether the first feature has values that float32 does not hold.
+        Whether a feature has values that float32 does not hold.
     """
 
     n_features: int
@@ -253,7 +258,7 @@ def _tokens(form, random):
         )
         table[feature, :n_zeros] = 0.0
         numbers = [f"{value:.4f}" for value in table[feature]]
-        if form.extreme and feature == 0:
+        if form.extreme and feature == N_QUERY_FEATURES:
             numbers[-8:] = ["1.79769313486e+308"] * 8
         lines = [
             "" if number == "0.0000" and form.zeros else f" {feature + 1}:{number}"
