@@ -22,6 +22,7 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -176,10 +177,14 @@ def run(job, paths, plan, folder, threads):
 
 def reason(done, plan):
     """Why a process failed, in one line."""
-    lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-    text = next((line for line in reversed(lines) if line.strip()), "").strip()[:300]
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    text = lines[-1][:300] if lines else f"exit status {done.returncode}"
     if re.search(r"MemoryError|bad_alloc|[Uu]nable to allocate|out of memory", done.stderr):
         return f"needs more than {plan.memory_gb:g} GB: {text}"
+    if done.returncode < 0:
+        # A library that gets no memory may abort without a word.
+        name = signal.Signals(-done.returncode).name
+        return f"ended by {name}, perhaps because it needs more than {plan.memory_gb:g} GB"
     return text
 
 

@@ -184,12 +184,13 @@ N_CODES, N_QUERY_FEATURES, N_TERMS = 256, 8, 40
 BLOCK = 100
 
 
-def make_synthetic(folder, scale=1.0):
-    """Write files of the formats of all known sets into folders of their names.
+def make_synthetic(folder, scale=1.0, names=tuple(PARTS)):
+    """Write files of the formats of known sets into folders of their names.
 
-    The files depend on `scale` only, which multiplies the numbers of queries.
+    The files of a set depend on `scale` only, which multiplies the numbers of queries.
     """
-    for number, (name, (form, parts)) in enumerate(PARTS.items()):
+    for name in names:
+        (form, parts), number = PARTS[name], list(PARTS).index(name)
         home, first = Path(folder, name), 1
         for part, n_queries in parts.items():
             n_queries = max(2, round(scale * n_queries))

@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +28,12 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_synthetic_files_have_the_formats_of_the_real_ones(files, tmp_path):
     for name, about in sets.KNOWN.items():
         path = files / name
         if about.has_large_values:
-            path = experiment.without_large_values(name, path, tmp_path)
+            path = experiment.without_large_values(name, path, tmp_path / "runs")
         split = sets.read_split(name, path, 0, with_test=True)
         assert np.isnan(split.train.X).any() == about.has_large_values
         for data in split:
@@ -45,8 +48,8 @@ def test_synthetic_files_have_the_formats_of_the_real_ones(files, tmp_path):
     assert 100 < len(line) < 400, "zeros are left out"
     folds = [(files / "MSLR-WEB30K" / f"Fold{i}").iterdir() for i in (1, 5)]
     assert len({sum(path.stat().st_size for path in fold) for fold in folds}) == 1
-    sets.make_synthetic(tmp_path, scale=0.005)
-    name = Path("Istella", "full", "train.txt")
+    sets.make_synthetic(tmp_path, scale=0.005, names=["Istella-S"])
+    name = Path("Istella-S", "sample", "train.txt")
     assert (tmp_path / name).read_bytes() == (files / name).read_bytes()
 
 
@@ -109,12 +112,21 @@ def work_of(folder, **changes):
     return experiment.run(job, {"Yahoo-set2": str(folder / "Yahoo-set2")}, plan, folder, 1)
 
 
+@pytest.mark.slow
 def test_a_training_has_a_process_of_its_own_with_a_limit_of_memory(files):
     result = work_of(files)
     data = br.read_letor(files / "Yahoo-set2" / "set2.test.txt", n_features=699)
     assert len(result["test"]) == len(np.unique(data.qid))
     assert 0.05 < result["peak_gb"] < 2
     assert work_of(files, memory_gb=0.15)["failed"].startswith("needs more than 0.15 GB")
+
+
+def test_a_library_that_aborts_without_a_word_is_a_failure_with_a_reason():
+    done = subprocess.run(
+        [sys.executable, "-c", "import os; os.abort()"], capture_output=True, text=True, check=False
+    )
+    text = experiment.reason(done, experiment.Plan())
+    assert text == "ended by SIGABRT, perhaps because it needs more than 20 GB"
 
 
 def result_of(job, value):
