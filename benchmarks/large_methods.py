@@ -96,9 +96,12 @@ def space(method):
     return {**SHARED, "loss": list(METHODS[method].losses), name: values}
 
 
-def draw(method, repeat, number):
-    """Settings number `number` of the search of a repeat; the first six are equal for all."""
-    random = np.random.default_rng([repeat, number])
+def draw(method, search, number):
+    """Settings number `number` of the search with the seed `search`, a list of integers.
+
+    The first six are equal for all methods.
+    """
+    random = np.random.default_rng([*search, number])
     return {name: _draw_one(choices, random) for name, choices in space(method).items()}
 
 

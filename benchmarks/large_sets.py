@@ -60,7 +60,7 @@ def _names(pattern, ending="vali"):
 
 
 KNOWN = {
-    "MSLR-WEB30K": LargeSet(136, [_names(f"Fold{i}/{{}}.txt") for i in range(1, 6)], repeats=2),
+    "MSLR-WEB30K": LargeSet(136, [_names(f"Fold{i}/{{}}.txt") for i in range(1, 6)], repeats=1),
     "Yahoo-set1": LargeSet(699, [_names("set1.{}.txt", "valid")]),
     "Yahoo-set2": LargeSet(699, [_names("set2.{}.txt", "valid")]),
     "Istella-S": LargeSet(220, [_names("sample/{}.txt")], has_large_values=True),
@@ -68,7 +68,7 @@ KNOWN = {
     "Istella": LargeSet(
         220,
         [("full/train.txt", None, "full/test.txt")],
-        repeats=3,
+        repeats=2,
         lists=(False,),
         is_primary=False,
         has_large_values=True,

@@ -74,10 +74,19 @@ def test_values_beyond_float32_become_missing(text, expected):
 def test_every_ranker_has_equally_many_settings_and_the_same_draws_of_those_that_all_have():
     assert len({len(methods.space(name)) for name in methods.METHODS}) == 1
     for number in range(5):
-        draws = [methods.draw(name, 3, number) for name in methods.METHODS]
+        draws = [methods.draw(name, [3], number) for name in methods.METHODS]
         shared = [{key: draw[key] for key in methods.SHARED} for draw in draws]
         assert shared.count(shared[0]) == len(shared)
-    assert methods.draw("LightGBM", 3, 0) != methods.draw("LightGBM", 2, 0)
+    assert methods.draw("LightGBM", [3], 0) != methods.draw("LightGBM", [2], 0)
+
+
+def test_searches_of_sets_splits_and_repeats_differ_and_seeds_are_those_of_all_rankers():
+    job = experiment.Job("A", 0, 0, False, "LightGBM", experiment.TUNED, 0)
+    changes = {"data": "B", "split": 1, "repeat": 1, "trial": 1}
+    others = [experiment.replace(job, **{name: value}) for name, value in changes.items()]
+    assert len({other.seed for other in (job, *others)}) == 5
+    assert len({str(other.search) for other in (job, *others)}) == 4
+    assert experiment.replace(job, method="XGBoost", lists=True).seed == job.seed
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +100,7 @@ def split():
 def test_settings_are_those_of_the_library_and_time_ends_a_training(split, name):
     method = methods.METHODS[name]
     further, values = method.further
-    settings = {**methods.draw(name, 0, 0), "leaves": 15, "min_child": 0}
+    settings = {**methods.draw(name, [0], 0), "leaves": 15, "min_child": 0}
     running = {"seed": 1, "threads": 1}
     for number, loss in enumerate(method.losses):
         chosen = {**settings, "loss": loss, further: values[number % len(values)]}
