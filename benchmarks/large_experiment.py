@@ -27,6 +27,7 @@ import subprocess
 import sys
 import time
 import zlib
+from collections import Counter
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from pathlib import Path
@@ -210,8 +211,9 @@ def run_all(jobs, paths, plan, folder, threads):
         print(f"{number}/{len(missing)} {job.file[:-5]}: {text}; {left:.1f} h left", flush=True)
 
 
-def prepare(folder, plan, paths, threads):
+def prepare(folder, plan, paths, sets, threads):
     """Write what the folder is for, or refuse to continue with something else."""
+    counts = Counter(job.data for job in jobs_of(sets, plan))
     present = {
         "plan": asdict(plan),
         "spaces": {method: space(method) for method in METHODS},
@@ -232,8 +234,8 @@ def prepare(folder, plan, paths, threads):
                 f"those in {path}. Continue with the same, or give another folder to --runs"
             )
     for name, where in paths.items():
-        sizes = file_sizes(name, where)
-        if files.setdefault(name, sizes) != sizes:
+        found = {"bytes": file_sizes(name, where), "trainings": counts[name]}
+        if files.setdefault(name, found) != found:
             raise SystemExit(f"{folder} has trainings on other files of {name}: sizes differ")
     write_result(path, {**present, "files": files})
 
@@ -344,7 +346,7 @@ def main():
         print(markdown(estimate(jobs, sets, paths, plan, arguments.threads)))
         return
     if not arguments.report_only:
-        prepare(arguments.runs, plan, paths, arguments.threads)
+        prepare(arguments.runs, plan, paths, sets, arguments.threads)
         for name, path in paths.items():
             if name in KNOWN and KNOWN[name].has_large_values:
                 paths[name] = without_large_values(name, path, arguments.runs)

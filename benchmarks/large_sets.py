@@ -33,6 +33,8 @@ class LargeSet(NamedTuple):
     Attributes
     ----------
     n_features : int
+    n_documents : int
+        About the number of documents to train on in a split.
     files : list of (str, str or None, str)
         The files for training, validation and test of each split, in the folder of the set. Without
         a validation file, the last fifth of the training queries is for validation.
@@ -48,6 +50,7 @@ class LargeSet(NamedTuple):
     """
 
     n_features: int
+    n_documents: int
     files: list[tuple[str, str | None, str]]
     repeats: int = 5
     lists: tuple[bool, ...] = (False, True)
@@ -60,13 +63,16 @@ def _names(pattern, ending="vali"):
 
 
 KNOWN = {
-    "MSLR-WEB30K": LargeSet(136, [_names(f"Fold{i}/{{}}.txt") for i in range(1, 6)], repeats=1),
-    "Yahoo-set1": LargeSet(699, [_names("set1.{}.txt", "valid")]),
-    "Yahoo-set2": LargeSet(699, [_names("set2.{}.txt", "valid")]),
-    "Istella-S": LargeSet(220, [_names("sample/{}.txt")], has_large_values=True),
+    "MSLR-WEB30K": LargeSet(
+        136, 2_263_000, [_names(f"Fold{i}/{{}}.txt") for i in range(1, 6)], repeats=1
+    ),
+    "Yahoo-set1": LargeSet(699, 473_134, [_names("set1.{}.txt", "valid")]),
+    "Yahoo-set2": LargeSet(699, 34_815, [_names("set2.{}.txt", "valid")]),
+    "Istella-S": LargeSet(220, 2_045_000, [_names("sample/{}.txt")], has_large_values=True),
     # It contains the queries of Istella-S; with features of lists it does not fit into 20 GB.
     "Istella": LargeSet(
         220,
+        5_900_000,
         [("full/train.txt", None, "full/test.txt")],
         repeats=2,
         lists=(False,),
@@ -81,7 +87,7 @@ def set_of(name, path):
     if name in KNOWN:
         return KNOWN[name]
     n_folds = len(read_folds(path))
-    return LargeSet(0, [("", "", "")] * n_folds, repeats=1)
+    return LargeSet(0, 0, [("", "", "")] * n_folds, repeats=1)
 
 
 def file_sizes(name, path):

@@ -150,7 +150,7 @@ def result_of(job, value):
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     """Run all trainings of two sets without training; ours are better by 0.1."""
-    about = sets.LargeSet(4, [("", "", "")] * 2, repeats=2)
+    about = sets.LargeSet(4, 90, [("", "", "")] * 2, repeats=2)
     known = {"folds": about, "one": about._replace(files=[("", "", "")])}
     done = []
 
@@ -163,7 +163,7 @@ def run(monkeypatch, tmp_path):
             return result_of(job, value if job.trial is None else value + job.trial / 100)
 
         monkeypatch.setattr(experiment, "run", train)
-        experiment.prepare(tmp_path, plan, dict.fromkeys(known, "folder"), 1)
+        experiment.prepare(tmp_path, plan, dict.fromkeys(known, "folder"), known, 1)
         experiment.run_all(list(experiment.jobs_of(known, plan)), {}, plan, tmp_path, 1)
         return done
 
@@ -199,10 +199,22 @@ def test_the_report_has_all_hypotheses_and_names_failures_and_trials(run, tmp_pa
     path = report.write_report(tmp_path, tmp_path)
     text = path.read_text()
     assert "trial of the script**: `trials` is 1 in place of 16; folds, one are no sets" in text
+    assert "of 68 trainings" not in text
     assert text.count("| better |") == len(report.HYPOTHESES)
     assert text.count("| better | one |") == 2, "CatBoost with features of lists misses a set"
     assert "| one | CatBoost | True | tuned | no | 1 |" in text
     assert (tmp_path / "large_experiment.png").stat().st_size > 10_000
+
+
+def test_missing_trainings_and_other_files_are_named(run, tmp_path):
+    jobs = run(experiment.Plan(trials=1))
+    (tmp_path / jobs[0].file).unlink()
+    about, trainings = report.read_trainings(tmp_path)
+    assert "folds has 135 of 136 trainings" in report.warnings_of(about, trainings)[0]
+    about["files"]["Istella-S"] = about["files"]["one"]
+    trainings.loc[trainings["data"] == "one", "data"] = "Istella-S"
+    text = report.warnings_of(about, trainings)[0]
+    assert "Istella-S has 90 documents to train on in place of about 2,045,000" in text
 
 
 def test_the_estimate_of_folds_is_the_corrected_test_over_folds():
