@@ -241,6 +241,17 @@ def test_the_estimate_of_one_split_counts_queries_and_trainings():
     assert both.variance == pytest.approx((found.variance + 0.001) / 4)
 
 
+def test_the_test_of_one_split_holds_its_level_where_trainings_differ():
+    random, rejected = np.random.default_rng(0), []
+    for _ in range(1000):
+        rows = 0.02 * random.standard_normal((5, 1)) + 0.1 * random.standard_normal((5, 100))
+        over_queries = report.Estimate(rows.mean(), rows.mean(axis=0).var(ddof=1) / 100, 99)
+        rejected.append((report.estimate([rows], 0.5).p_value, over_queries.p_value))
+    ours, over_queries = (np.array(rejected) < 0.05).mean(axis=0)
+    assert 0.02 < ours < 0.07
+    assert over_queries > 0.3
+
+
 def test_small_and_worse_differences_are_called_so():
     rows = pd.DataFrame({"difference": [0.1, -0.1, 0.001, 0.1], "p": [0.001, 0.001, 0.001, 0.2]})
     results = ["better", "WORSE", "smaller than relevant", "not shown"]
