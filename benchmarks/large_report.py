@@ -253,9 +253,9 @@ def warnings_of(about, trainings):
     primary = {name for name, known in KNOWN.items() if known.is_primary}
     found = set(trainings["data"])
     if found - KNOWN.keys():
-        texts.append(f"{', '.join(sorted(found - KNOWN.keys()))} are no sets of the plan")
+        texts.append(f"not sets of the plan: {', '.join(sorted(found - KNOWN.keys()))}")
     if primary - found:
-        texts.append(f"{', '.join(sorted(primary - found))} are missing")
+        texts.append(f"missing sets: {', '.join(sorted(primary - found))}")
     for name, n_trainings in trainings["data"].value_counts(sort=False).items():
         n_planned = about["files"][name]["trainings"]
         if n_trainings < n_planned:

@@ -198,7 +198,10 @@ def test_the_report_has_all_hypotheses_and_names_failures_and_trials(run, tmp_pa
     run(experiment.Plan(trials=1), fails=[failed])
     path = report.write_report(tmp_path, tmp_path)
     text = path.read_text()
-    assert "trial of the script**: `trials` is 1 in place of 16; folds, one are no sets" in text
+    assert (
+        "trial of the script**: `trials` is 1 in place of 16; not sets of the plan: folds, one;"
+        in text
+    )
     assert "of 68 trainings" not in text
     assert text.count("| better |") == len(report.HYPOTHESES)
     assert text.count("| better | one |") == 2, "CatBoost with features of lists misses a set"
