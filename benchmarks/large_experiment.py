@@ -22,9 +22,12 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
+import zlib
+from collections import Counter
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from pathlib import Path
@@ -40,12 +43,16 @@ import boostrank as br
 
 #: Protocols, and what they say of a training; see the plan.
 TUNED, EARLY_STOPPING, LEFT_OUT = "tuned", "early stopping", "left-out queries"
-#: Nanoseconds of one thread for a document, feature and round, by library: those of the trial.
-COSTS = {"lightgbm": 1.2, "xgboost": 2.0, "catboost": 12.0}
+#: Nanoseconds of one thread for a document, a feature and a round with 63 leaves, by library: those
+#: of the busy machine of the trial.
+COSTS = {"lightgbm": 15.0, "xgboost": 16.0, "catboost": 33.0}
 #: Rounds that a training is estimated to have, and the time beside training: imports and reading.
 ESTIMATED_ROUNDS, OVERHEAD_S = 500, 20
 #: A process is ended after the time of its training times this, and this number of seconds.
 SLACK, SLACK_S = 1.5, 600
+
+#: A value of at least 1e39, as bytes of a file.
+TOO_LARGE = re.compile(rb"(?<=:)[-+]?\d+(?:\.\d*)?[eE]\+?(?:39|[4-9]\d|[1-9]\d\d)(?=\s)")
 
 
 @dataclass(frozen=True)
@@ -111,9 +118,15 @@ class Job:
         return re.sub(r"[^\w.-]+", "_", "-".join(map(str, parts))) + ".json"
 
     @property
+    def search(self):
+        """The seed of the draws: another one for each set, split and repeat."""
+        return [zlib.crc32(self.data.encode()), self.split, self.repeat]
+
+    @property
     def seed(self):
-        """The seed of the training: that of the test is not that of any trial."""
-        return 1000 * (self.repeat + 1) + (999 if self.trial is None else self.trial)
+        """The seed of the training, equal for all methods; that of the test is one of its own."""
+        number = 0 if self.trial is None else self.trial + 1
+        return int(np.random.default_rng([*self.search, number, 1]).integers(2**31 - 1))
 
 
 def jobs_of(sets, plan):
@@ -155,7 +168,8 @@ def run(job, paths, plan, folder, threads):
         if trial is None:
             return {"failed": "all trials failed"}
     work = {**asdict(job), **asdict(plan), "path": paths[job.data], "draw": trial}
-    work |= {"seed": job.seed, "threads": threads, "by_left_out": job.protocol == LEFT_OUT}
+    work |= {"search": job.search, "seed": job.seed, "threads": threads}
+    work |= {"by_left_out": job.protocol == LEFT_OUT}
     command = [sys.executable, str(FOLDER / "large_training.py"), json.dumps(work)]
     # The limit of memory counts what threads of numerical libraries reserve.
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
@@ -173,10 +187,14 @@ def run(job, paths, plan, folder, threads):
 
 def reason(done, plan):
     """Why a process failed, in one line."""
-    lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-    text = next((line for line in reversed(lines) if line.strip()), "").strip()[:300]
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    text = lines[-1][:300] if lines else f"exit status {done.returncode}"
     if re.search(r"MemoryError|bad_alloc|[Uu]nable to allocate|out of memory", done.stderr):
         return f"needs more than {plan.memory_gb:g} GB: {text}"
+    if done.returncode < 0:
+        # A library that gets no memory may abort without a word.
+        name = signal.Signals(-done.returncode).name
+        return f"ended by {name}, perhaps because it needs more than {plan.memory_gb:g} GB"
     return text
 
 
@@ -193,8 +211,9 @@ def run_all(jobs, paths, plan, folder, threads):
         print(f"{number}/{len(missing)} {job.file[:-5]}: {text}; {left:.1f} h left", flush=True)
 
 
-def prepare(folder, plan, paths, threads):
+def prepare(folder, plan, paths, sets, threads):
     """Write what the folder is for, or refuse to continue with something else."""
+    counts = Counter(job.data for job in jobs_of(sets, plan))
     present = {
         "plan": asdict(plan),
         "spaces": {method: space(method) for method in METHODS},
@@ -215,10 +234,29 @@ def prepare(folder, plan, paths, threads):
                 f"those in {path}. Continue with the same, or give another folder to --runs"
             )
     for name, where in paths.items():
-        sizes = file_sizes(name, where)
-        if files.setdefault(name, sizes) != sizes:
+        found = {"bytes": file_sizes(name, where), "trainings": counts[name]}
+        if files.setdefault(name, found) != found:
             raise SystemExit(f"{folder} has trainings on other files of {name}: sizes differ")
     write_result(path, {**present, "files": files})
+
+
+def without_large_values(name, path, folder):
+    """The folder of copies of the files of a set in which too large values are "nan".
+
+    Files are copied in blocks of lines, so that this needs little memory.
+    """
+    target = folder / "files" / name
+    for file in file_sizes(name, path):
+        copy = target / file
+        if copy.exists():
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        draft = copy.with_suffix(".draft")
+        with Path(path, file).open("rb") as source, draft.open("wb") as writer:
+            while lines := source.readlines(2**24):
+                writer.write(TOO_LARGE.sub(b"nan", b"".join(lines)))
+        draft.replace(copy)
+    return str(target)
 
 
 def sources():
@@ -308,7 +346,10 @@ def main():
         print(markdown(estimate(jobs, sets, paths, plan, arguments.threads)))
         return
     if not arguments.report_only:
-        prepare(arguments.runs, plan, paths, arguments.threads)
+        prepare(arguments.runs, plan, paths, sets, arguments.threads)
+        for name, path in paths.items():
+            if name in KNOWN and KNOWN[name].has_large_values:
+                paths[name] = without_large_values(name, path, arguments.runs)
         run_all(jobs, paths, plan, arguments.runs, arguments.threads)
     from large_report import write_report
 

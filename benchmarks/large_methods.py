@@ -77,10 +77,10 @@ METHODS = {
     "boostrank, LightGBM": Method("lightgbm", True, OURS, ("k", [None, 10, 30])),
     "boostrank, XGBoost": Method("xgboost", True, OURS, ("k", [None, 10, 30])),
 }
-#: Our rankers, and for the libraries what makes NDCG@10 the metric of early stopping.
+#: Our rankers, and for the libraries the metric of early stopping and that they print nothing.
 RANKERS = {"lightgbm": br.LightGBMRanker, "xgboost": br.XGBoostRanker}
 METRICS = {
-    "lightgbm": {"eval_at": 10, "verbosity": -1},
+    "lightgbm": {"verbosity": -1},
     "xgboost": {"eval_metric": "ndcg@10"},
     "catboost": {
         "eval_metric": "NDCG:top=10;type=Exp",
@@ -96,9 +96,12 @@ def space(method):
     return {**SHARED, "loss": list(METHODS[method].losses), name: values}
 
 
-def draw(method, repeat, number):
-    """Settings number `number` of the search of a repeat; the first six are equal for all."""
-    random = np.random.default_rng([repeat, number])
+def draw(method, search, number):
+    """Settings number `number` of the search with the seed `search`, a list of integers.
+
+    The first six are equal for all methods.
+    """
+    random = np.random.default_rng([*search, number])
     return {name: _draw_one(choices, random) for name, choices in space(method).items()}
 
 
@@ -243,7 +246,7 @@ def _fit_lightgbm(parameters, split, clock):
     import lightgbm
 
     X, y, qid = split.validation
-    held_out = {"eval_X": (X,), "eval_y": (y,), "eval_group": [sizes(qid)]}
+    held_out = {"eval_X": (X,), "eval_y": (y,), "eval_group": [sizes(qid)], "eval_at": [10]}
     train = split.train
     ranker = lightgbm.LGBMRanker(**parameters)
     ranker.fit(train.X, train.y, group=sizes(train.qid), callbacks=[clock], **held_out)
@@ -258,7 +261,10 @@ def _fit_xgboost(parameters, split, clock):
     train = split.train
     ranker = xgboost.XGBRanker(**parameters, callbacks=[for_xgboost(clock)])
     ranker.fit(train.X, train.y, qid=numbered(train.qid), verbose=False, **held_out)
-    return ranker, ranker.best_iteration + 1
+    # If the time is over, XGBoost ends a round without early stopping, so that the first round may
+    # be no best one.
+    best = ranker.get_booster().attr("best_iteration")
+    return ranker, 1 if best is None else int(best) + 1
 
 
 def _fit_catboost(parameters, split, clock):

@@ -29,6 +29,8 @@ from boostrank.significance import holm
 LEVEL = 0.05
 #: A smaller mean difference is not worth a change of the library.
 RELEVANT = 0.002
+#: The real files have the numbers of documents that are known up to this share.
+TOLERANCE = 0.05
 PAIRS = (
     ("boostrank, LightGBM", "LightGBM"),
     ("boostrank, XGBoost", "XGBoost"),
@@ -151,9 +153,9 @@ def table_of_hypotheses(by_set):
         row = {"ranker": ours, "peer": peer, "lists": "yes" if lists else "no", "sets": len(sets)}
         if sets:
             row |= mean_over_sets([found[name] for name in sets]).row()
-        rows.append({**row, "missing": ", ".join(set(names) - set(sets))})
-    table = pd.DataFrame(rows)
-    return with_holm(table, "p")
+        rows.append({**row, "missing": ", ".join(name for name in names if name not in sets)})
+    table = with_holm(pd.DataFrame(rows), "p")
+    return table[[*table.columns.drop("missing"), "missing"]]
 
 
 def with_holm(table, column):
@@ -251,9 +253,20 @@ def warnings_of(about, trainings):
     primary = {name for name, known in KNOWN.items() if known.is_primary}
     found = set(trainings["data"])
     if found - KNOWN.keys():
-        texts.append(f"{', '.join(sorted(found - KNOWN.keys()))} are no sets of the plan")
+        texts.append(f"not sets of the plan: {', '.join(sorted(found - KNOWN.keys()))}")
     if primary - found:
-        texts.append(f"{', '.join(sorted(primary - found))} are missing")
+        texts.append(f"missing sets: {', '.join(sorted(primary - found))}")
+    for name, n_trainings in trainings["data"].value_counts(sort=False).items():
+        n_planned = about["files"][name]["trainings"]
+        if n_trainings < n_planned:
+            texts.append(f"{name} has {n_trainings} of {n_planned} trainings")
+    documents = trainings.groupby("data")["documents"].mean()
+    for name in documents.index.intersection(list(KNOWN)):
+        if abs(documents[name] / KNOWN[name].n_documents - 1) > TOLERANCE:
+            texts.append(
+                f"{name} has {documents[name]:,.0f} documents to train on in place of about "
+                f"{KNOWN[name].n_documents:,}, so that these are other files"
+            )
     if not texts:
         return []
     return [f"**This is no result of the plan, but a trial of the script**: {'; '.join(texts)}."]

@@ -33,6 +33,8 @@ class LargeSet(NamedTuple):
     Attributes
     ----------
     n_features : int
+    n_documents : int
+        About the number of documents to train on in a split.
     files : list of (str, str or None, str)
         The files for training, validation and test of each split, in the folder of the set. Without
         a validation file, the last fifth of the training queries is for validation.
@@ -42,13 +44,18 @@ class LargeSet(NamedTuple):
         Whether features of lists are added: without and with, or only without.
     is_primary : bool
         Whether the set counts in the mean over sets.
+    has_large_values : bool
+        Whether the files have values that float32 does not hold, such as 1.8e308; they are missing
+        values for all rankers.
     """
 
     n_features: int
+    n_documents: int
     files: list[tuple[str, str | None, str]]
     repeats: int = 5
     lists: tuple[bool, ...] = (False, True)
     is_primary: bool = True
+    has_large_values: bool = False
 
 
 def _names(pattern, ending="vali"):
@@ -56,13 +63,21 @@ def _names(pattern, ending="vali"):
 
 
 KNOWN = {
-    "MSLR-WEB30K": LargeSet(136, [_names(f"Fold{i}/{{}}.txt") for i in range(1, 6)], repeats=2),
-    "Yahoo-set1": LargeSet(699, [_names("set1.{}.txt", "valid")]),
-    "Yahoo-set2": LargeSet(699, [_names("set2.{}.txt", "valid")]),
-    "Istella-S": LargeSet(220, [_names("sample/{}.txt")]),
+    "MSLR-WEB30K": LargeSet(
+        136, 2_263_000, [_names(f"Fold{i}/{{}}.txt") for i in range(1, 6)], repeats=1
+    ),
+    "Yahoo-set1": LargeSet(699, 473_134, [_names("set1.{}.txt", "valid")]),
+    "Yahoo-set2": LargeSet(699, 34_815, [_names("set2.{}.txt", "valid")]),
+    "Istella-S": LargeSet(220, 2_045_000, [_names("sample/{}.txt")], has_large_values=True),
     # It contains the queries of Istella-S; with features of lists it does not fit into 20 GB.
     "Istella": LargeSet(
-        220, [("full/train.txt", None, "full/test.txt")], 3, lists=(False,), is_primary=False
+        220,
+        5_900_000,
+        [("full/train.txt", None, "full/test.txt")],
+        repeats=2,
+        lists=(False,),
+        is_primary=False,
+        has_large_values=True,
     ),
 }
 
@@ -72,7 +87,7 @@ def set_of(name, path):
     if name in KNOWN:
         return KNOWN[name]
     n_folds = len(read_folds(path))
-    return LargeSet(0, [("", "", "")] * n_folds, repeats=1)
+    return LargeSet(0, 0, [("", "", "")] * n_folds, repeats=1)
 
 
 def file_sizes(name, path):
@@ -87,7 +102,7 @@ def file_sizes(name, path):
 
 
 def read_split(name, path, number, *, with_test):
-    """Read a split in float32; values that float32 does not hold are missing values."""
+    """Read a split in float32."""
     if name not in KNOWN:
         fold = read_folds(path)[number]
         parts = (fold.train, fold.validation, fold.test if with_test else None)
@@ -103,11 +118,7 @@ def read_split(name, path, number, *, with_test):
 
 
 def _read(path, n_features):
-    with np.errstate(over="ignore"):
-        data = br.read_letor(path, n_features=n_features, sparse=False, dtype=np.float32)
-    # Istella has 1.8e308, which is no number of float32.
-    data.X[np.isinf(data.X)] = np.nan
-    return in_sequence(data)
+    return in_sequence(br.read_letor(path, n_features=n_features, sparse=False, dtype=np.float32))
 
 
 def _float32(data):
@@ -151,7 +162,7 @@ class Synthetic(NamedTuple):
     zeros : float
         Share of the values of the other features that are 0 and left out of the lines.
     extreme : bool
-        Whether the first feature has values that float32 does not hold.
+        Whether a feature has values that float32 does not hold.
     """
 
     n_features: int
@@ -179,12 +190,13 @@ N_CODES, N_QUERY_FEATURES, N_TERMS = 256, 8, 40
 BLOCK = 100
 
 
-def make_synthetic(folder, scale=1.0):
-    """Write files of the formats of all known sets into folders of their names.
+def make_synthetic(folder, scale=1.0, names=tuple(PARTS)):
+    """Write files of the formats of known sets into folders of their names.
 
-    The files depend on `scale` only, which multiplies the numbers of queries.
+    The files of a set depend on `scale` only, which multiplies the numbers of queries.
     """
-    for number, (name, (form, parts)) in enumerate(PARTS.items()):
+    for name in names:
+        (form, parts), number = PARTS[name], list(PARTS).index(name)
         home, first = Path(folder, name), 1
         for part, n_queries in parts.items():
             n_queries = max(2, round(scale * n_queries))
@@ -253,7 +265,7 @@ def _tokens(form, random):
         )
         table[feature, :n_zeros] = 0.0
         numbers = [f"{value:.4f}" for value in table[feature]]
-        if form.extreme and feature == 0:
+        if form.extreme and feature == N_QUERY_FEATURES:
             numbers[-8:] = ["1.79769313486e+308"] * 8
         lines = [
             "" if number == "0.0000" and form.zeros else f" {feature + 1}:{number}"

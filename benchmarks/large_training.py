@@ -29,7 +29,7 @@ def result_of(work):
     reading_s = time.perf_counter() - start
     settings, parameters = None, {}
     if work["draw"] is not None:
-        settings = draw(work["method"], work["repeat"], work["draw"])
+        settings = draw(work["method"], work["search"], work["draw"])
         parameters = parameters_of(work["method"], settings)
     stopping = Stopping(work["rounds"], work["patience"], work["seconds"], work["by_left_out"])
     running = {"seed": work["seed"], "threads": work["threads"]}
