@@ -118,10 +118,11 @@ class Table:
             return found[0]
         return pd.MultiIndex.from_arrays(found).to_numpy()
 
-    def ids(self, columns: Sequence[str]) -> dict[str, ArrayLike]:
+    def ids(self, columns: Sequence[str]) -> dict[str, ArrayLike | None]:
         """The query ids in columns and index levels, by the names of these in messages.
 
         They are those of `columns` together, and those in a column and in an index level "qid".
+        None stands for those that are not there.
         """
         found: dict[str, ArrayLike | None] = {}
         if list(columns) != [QID]:
@@ -130,14 +131,14 @@ class Table:
         if QID in self.names:
             found[f"the column {QID!r} of X"] = self.column(QID)
         found[f"the index {QID!r} of X"] = self.ids_in_index
-        return {source: values for source, values in found.items() if values is not None}
+        return found
 
     def parts_of_ids(self, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
         """The values of each of several columns that have ids together, by their names in messages.
 
-        It is empty for one column, and if one of the columns is not there.
+        It is empty if one of the columns is not there.
         """
-        if len(columns) == 1 or self.keys(columns) is None:
+        if self.keys(columns) is None:
             return {}
         parts = {f"the column {name!r} of X": self.keys([name]) for name in columns}
         return cast("dict[str, NDArray[Any]]", parts)

@@ -277,10 +277,11 @@ def table_and_qid(
     if name not in sizes:
         sources[name] = qid
     sources.update(table.ids(columns))
-    # Several values make a tuple, which is never missing.
-    for source, values in table.parts_of_ids(columns).items():
-        with named_part(source):
-            _refuse_fractions(_as_ids(values), source)
+    if len(columns) > 1:
+        # Several values make a tuple, which is never missing.
+        for source, values in table.parts_of_ids(columns).items():
+            with named_part(source):
+                _refuse_fractions(_as_ids(values), source)
     for column in (*columns, QID):
         table = table.without(column)
     return table, _common_ids(sources, y, without_ids, has_features=table.given is not None)
