@@ -119,8 +119,8 @@ class RoundCounter:
     """
 
     n_kept: list[int] = field(default_factory=list)
-    # LightGBM calls this callback before all others, because any of them may end the training. It is
-    # a field, because LightGBM gives an order to each instance that has none in its `__dict__`.
+    # LightGBM calls this callback before all others, because any of them may end the training. This
+    # is a field, because LightGBM gives an order to each instance that has none in its `__dict__`.
     order: float = -np.inf
 
     def __call__(self, environment: CallbackEnv) -> None:
