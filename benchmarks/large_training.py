@@ -43,19 +43,21 @@ def result_of(work):
         "documents": len(split.train.y),
         "features": split.train.X.shape[1],
         "queries": len(np.unique(split.train.qid)),
-        "validation": float(np.nanmean(ndcg(trained, split.validation, 10))),
+        "validation": float(
+            np.nanmean(ndcg(trained.predict(split.validation.X), split.validation, 10))
+        ),
     }
     if is_tested:
-        values = ndcg(trained, split.test, 10)
+        scores = trained.predict(split.test.X)
+        values = ndcg(scores, split.test, 10)
         result["test"] = [None if np.isnan(value) else round(value, 6) for value in values]
         for k in (1, 5):
-            result[f"test@{k}"] = float(np.nanmean(ndcg(trained, split.test, k)))
+            result[f"test@{k}"] = float(np.nanmean(ndcg(scores, split.test, k)))
     return {**result, "peak_gb": peak_gb()}
 
 
-def ndcg(trained, data, k):
+def ndcg(scores, data, k):
     """NDCG@k of each query; NaN where no document is relevant."""
-    scores = trained.predict(data.X)
     return br.ndcg_score(data.y, scores, data.qid, k=k, empty="skip", per_query=True)
 
 
