@@ -323,7 +323,7 @@ def _refuse_columns(X: pd.DataFrame, names: Sequence[Hashable]) -> NoReturn:
     texts = {name: column for name, column in columns.items() if not stored[name]}
     on_texts = advice_on_texts(texts, lambda left: f"X.drop(columns={left})", _as_categories)
     if "has decimal commas" in on_texts:
-        on_texts += ": pandas.read_csv(..., decimal=',') reads them"
+        on_texts += ": pandas.read_csv(..., decimal=',', na_values=...) reads them"
     advice = ". ".join(sentence for sentence in (on_texts, *stored.values()) if sentence)
     got = ", ".join(f"{name!r} of the type {X[name].dtype}" for name in names)
     refuse("columns of X", names, "numbers, bool or categories", f". {advice}", got=got)

@@ -122,6 +122,22 @@ def advice_on_written(name: object, text: str, way: WrittenNumber) -> str:
     return f"{name!r} has {way.name}: write {repaired} in place of {text}"
 
 
+def _advice_on_written_or_marks(name: object, texts: pd.Series) -> str:
+    """A sentence on a column of written numbers, and maybe a few marks among them; else ""."""
+    has_digit = texts.str.contains(r"\d")
+    marks = texts[~has_digit].unique()
+    if len(marks) > _MAX_MARKS or has_digit.mean() < 0.5:
+        return ""
+    numbers = texts[has_digit]
+    way = written_number(numbers.unique().tolist())
+    if way is None:
+        return ""
+    advice = advice_on_written(name, numbers.iloc[0], way)
+    if len(marks):
+        advice += f", and nothing in place of {', '.join(marks)} if this means a missing value"
+    return advice
+
+
 def advice_on_stored_numbers(name: object, texts: pd.Series) -> str:
     """A sentence on a column of texts that are numbers, or numbers and a few marks; else "".
 
@@ -175,9 +191,9 @@ def advice_on_texts(
     words: list[Any] = []
     for name, text in texts.items():
         is_date = are_dates(text)
-        way = None if is_date else written_number(text.unique().tolist())
-        if way is not None:
-            written.append(advice_on_written(name, text.iloc[0], way))
+        advice = "" if is_date else _advice_on_written_or_marks(name, text)
+        if advice:
+            written.append(advice)
             continue
         others.append(name)
         if is_date:

@@ -68,7 +68,11 @@ def with_value(value):
         ),
         (
             FRAME.assign(c="1,5"),
-            r"'c' has decimal commas: write 1.5 in place of 1,5: .*decimal=','\) reads them$",
+            r"'c' has decimal commas: write 1.5 in place of 1,5: .*decimal=',', na_values=.* them$",
+        ),
+        (
+            FRAME.assign(c=["-", *(f"{i},5" for i in range(1, len(FRAME)))]),
+            "write 1.5 in place of 1,5, and nothing in place of - if this means a missing value:",
         ),
         (FRAME[[]], "X must be a DataFrame with columns that are features"),
         (FRAME["a"], "got a Series.*to_frame"),
