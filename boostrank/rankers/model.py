@@ -24,11 +24,7 @@ from boostrank.backends.models import (
 )
 from boostrank.backends.records import Trained
 from boostrank.inputs.arrays import Ints, finite_numbers
-from boostrank.inputs.checks import (
-    check_choice,
-    check_flag,
-    named_part,
-)
+from boostrank.inputs.checks import check_choice, check_flag, named_part
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import QID, Table, TableLike
 from boostrank.queries.queries import Queries, require_qid, table_and_qid

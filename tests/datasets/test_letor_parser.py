@@ -259,7 +259,7 @@ def test_peak_memory_is_near_that_of_the_result(tmp_path, implementation, monkey
             X = read_letor(path, sparse=sparse).X
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 1.6 * (X.data.nbytes + X.indices.nbytes if sparse else X.nbytes)
+        assert peak < 1.65 * (X.data.nbytes + X.indices.nbytes if sparse else X.nbytes)
 
 
 @pytest.mark.skipif(not is_available(), reason="boostrank was installed without a C compiler")

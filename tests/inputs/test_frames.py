@@ -62,9 +62,8 @@ def test_sources_of_query_ids_must_not_contradict_each_other(first, second):
             {"a": range(4), **{name[8:-1]: sources[name] for name in sources if "column" in name}}
         )
         X.index = pd.Index(sources.get(INDEX, range(4)), name="qid" if INDEX in sources else None)
-        return table_and_qid(
-            Table(X), sources.get("qid"), columns=["session"], group=sources.get("group")
-        )
+        sizes = {name: sources[name] for name in sources if name == "group"}
+        return table_and_qid(Table(X), sources.get("qid"), columns=["session"], sizes=sizes)
 
     features, qid = found([5, 5, 3, 5], ["a", "a", "b", "a"])
     assert (features.names, list(qid)) == (["a"], [5, 5, 3, 5])
@@ -100,15 +99,12 @@ def test_query_ids_of_the_features_are_compared_with_those_of_the_labels():
             find_qid(other[:2], None, y)
         with pytest.raises(ValueError, match="qid: qid differs from the query ids of"):
             find_qid(None, [8, 7, 7], y)
-        assert table_and_qid(Table(None), None, y, group=np.array([0, 1, 1]))[1].tolist() == [
-            7,
-            8,
-            8,
-        ]
+        sizes = {"group": np.array([0, 1, 1])}
+        assert table_and_qid(Table(None), None, y, sizes=sizes)[1].tolist() == [7, 8, 8]
         with pytest.raises(
             ValueError, match="y and group contradict each other: row 1 is in query 8 of row 1"
         ):
-            table_and_qid(Table(None), None, y, group=np.array([0, 0, 1]))
+            table_and_qid(Table(None), None, y, sizes={"group": np.array([0, 0, 1])})
 
 
 def test_labels_of_a_data_set_keep_their_nulls():
