@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import zlib
@@ -38,6 +39,11 @@ SOURCES = (str, os.PathLike, bytes, bytearray)
 Categories = list[Any]
 # The format of the file determines the few characters between the name of the field and its value.
 _CHECKSUM = re.compile(CHECKSUM_FIELD.encode() + rb".{1,20}?([0-9a-f]{64})", re.DOTALL)
+
+
+def note_of(fields: Mapping[str, Any]) -> str:
+    """The text of a note: JSON, in which "=" is written in another way."""
+    return json.dumps(fields).replace("=", "\\u003d")
 
 
 def write_with_checksum(path: str | os.PathLike[str], content: bytes) -> None:

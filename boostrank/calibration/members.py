@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from boostrank.backends.models import ModelSource, Notes, source_name
+from boostrank.backends.models import ModelSource, Notes, note_of, source_name
 from boostrank.calibration.first_place import FirstPlace
 from boostrank.calibration.relevance import Relevance
 from boostrank.inputs.arrays import Floats, Ints
@@ -93,14 +93,12 @@ def save_member(
     ranker = _trained_model(member, "saved")
     target = "first" if isinstance(member.calibration, FirstPlace) else "relevance"
     try:
-        text = json.dumps({"target": target, **member.calibration.as_dict()})
+        note = note_of({"target": target, **member.calibration.as_dict()})
     except TypeError as error:
         raise ValueError(
             f"the categories of the features of lists cannot be saved: {error}. Make them texts or "
             "numbers"
         ) from error
-    # A note has no "=", which JSON may write in another way.
-    note = text.replace("=", "\\u003d")
     notes = {**ranker._notes(), **notes_of_ids, "calibration": note}
     ranker._library.save(ranker.booster_, path, notes)
 

@@ -7,6 +7,7 @@ import csv
 import io
 import re
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -78,11 +79,11 @@ def column_names(path: Path) -> list[str]:
             f"{path}: its first line must have the names of the columns, and it has numbers; got "
             f"{got!r}"
         )
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
         raise ValueError(
-            f"{path}: its first line must have different names of the columns, and {twice[0]!r} "
-            f"stands there {names.count(twice[0])} times; got {got!r}"
+            f"{path}: its first line must have different names of the columns, and {name!r} "
+            f"stands there {count} times; got {got!r}"
         )
     return names
 

@@ -189,36 +189,31 @@ def features_and_qid(
         If there are neither query ids nor sizes, or both and they contradict each other; if the
         sizes do not add up to the number of rows.
     """
-    given = {"group": group}
-    if group is None and _are_sizes_by_key(qid, table.n_rows):
+    name = "group"
+    if group is None and _are_sizes(qid, table.n_rows):
         # The third argument of XGBRanker.fit was the sizes of the queries.
-        given = {"qid": qid}
+        name = "qid"
+        group = qid
         qid = None
     sizes = {}
     keys: Sequence[Any] = ()
-    for name, counts in given.items():
-        if counts is not None:
-            sizes[name] = _numbers_of_queries(as_sizes(counts), table.n_rows)
-        if isinstance(counts, pd.Series):
-            keys = list(counts.index.names)
+    if group is not None:
+        sizes[name] = _numbers_of_queries(as_sizes(group), table.n_rows)
+    if isinstance(group, pd.Series):
+        # ``frame.groupby(key).size()`` has one size for each value of `key`, in sorted sequence,
+        # and its index is named `key`. The rows of each query must then have one value there.
+        keys = list(group.index.names)
     table, ids = table_and_qid(table, qid, y, columns=columns, sizes=sizes, keys=keys)
-    ids = require_qid(ids, receiver, advice)
-    if ids.ndim == 1 and ids.dtype.kind in "iu" and len(ids) != table.n_rows:
-        n_documents = int(ids.sum())
-        if n_documents == table.n_rows:
-            ids = _numbers_of_queries(ids, n_documents)
-    return table, ids
+    return table, require_qid(ids, receiver, advice)
 
 
-def _are_sizes_by_key(qid: ArrayLike | None, n_rows: int) -> bool:
-    """Whether `qid` has the sizes of queries that were counted by a key.
-
-    ``frame.groupby(key).size()`` has one size for each value of `key`, in sorted sequence, and its
-    index is named `key`. The rows of each query must then have one value there.
-    """
-    if not isinstance(qid, pd.Series) or qid.dtype.kind not in "iu":
+def _are_sizes(qid: ArrayLike | None, n_rows: int) -> bool:
+    """Whether `qid` does not have an id for each row, but the sizes of the queries."""
+    if qid is None:
         return False
-    return len(qid) != n_rows and int(qid.sum()) == n_rows
+    ids = as_array(qid, "qid")
+    are_integers = ids.ndim == 1 and ids.dtype.kind in "iu"
+    return are_integers and len(ids) != n_rows and int(ids.sum()) == n_rows
 
 
 def _numbers_of_queries(sizes: NDArray[Any], n_documents: int) -> Ints:

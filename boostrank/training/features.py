@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from boostrank.backends.features import Features
-from boostrank.backends.models import Notes
+from boostrank.backends.models import Notes, note_of
 from boostrank.inputs.streams import FeatureMatrix, FeatureStream
 from boostrank.inputs.table import (
     FLOAT_TYPES,
@@ -174,9 +174,7 @@ def note_of_ids(qid_columns: Sequence[str], group_column: str | None) -> Notes:
     """
     if tuple(qid_columns) == (QID,) and group_column is None:
         return {}
-    text = json.dumps({"qid": list(qid_columns), "group": group_column})
-    # A note has no "=", which JSON may write in another way.
-    return {"id_columns": text.replace("=", "\\u003d")}
+    return {"id_columns": note_of({"qid": list(qid_columns), "group": group_column})}
 
 
 def take_note_of_ids(notes: Notes, features: TrainingFeatures) -> None:

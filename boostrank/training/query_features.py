@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from boostrank.backends.features import Features, feature_choice, feature_types
 from boostrank.backends.libraries import Parameters
+from boostrank.backends.models import note_of
 from boostrank.backends.records import GroupedData
 from boostrank.inputs.arrays import Bools, as_list
 from boostrank.inputs.checks import check_choice, check_count, named_part, refuse
@@ -424,7 +425,7 @@ class QueryFeatures(TransformerMixin, BaseEstimator):
 
         :func:`features_of_note` reads it.
         """
-        return json.dumps(
+        return note_of(
             {
                 "features": self.features_,
                 "n_columns": self.n_features_in_,
